@@ -26,14 +26,14 @@ std::int64_t revision_of(json::object const& answer) { return number(object(answ
 /// Sends transactions to an etcd cluster.
 class etcd_driver final : public kit::driver, public session::owner {
 public:
-    etcd_driver(kit::lease_node& n, std::shared_ptr<address const> a, manager_options const& c, surroundings outside)
-        : node_(n),
+    etcd_driver(driver::owner& o, std::shared_ptr<address const> a, manager_options const& c, surroundings outside)
+        : owner_(o),
           address_(std::move(a)),
           outside_(std::move(outside)),
           servers_(servers_of(*address_, c)),
           leases_(std::make_shared<leases>(address_->options.prefix + c.prefix, c.drift_factor, c.read_only)),
           watches_(address_->options.prefix),
-          scope_{.layout = {address_->options.prefix}, .session = address_->options.session, .ours = n.expiries().get()}
+          scope_{.layout = {address_->options.prefix}, .session = address_->options.session, .ours = o.expiries().get()}
     {
     }
 
@@ -41,7 +41,7 @@ public:
     {
         auto const& server = servers_[member];
         auto const e = co_await asio::this_coro::executor;
-        auto const number = node_.next_connection();
+        auto const number = owner_.next_connection();
         auto const running = std::make_shared<session>(e, server, address_, leases_, number, outside_, *this);
         session_ = running;
         auto why = co_await running->run();
@@ -60,7 +60,7 @@ public:
         for (auto const& message : ended.messages)
             session_->watch(message);
         for (auto const& name : ended.changed)
-            node_.tell(name);
+            owner_.tell(name);
     }
 
     void disconnected(node_reply const& why) override
@@ -96,7 +96,7 @@ private:
     void fail(queue::transactions all, node_reply why)
     {
         for (auto const& t : all)
-            node_.note(t.operation->command(), why, queue_.sent(), scope_.good_until);
+            owner_.note(t.operation->command(), why, queue_.sent(), scope_.good_until);
         for (auto const& t : all)
             t.operation->complete(why);
     }
@@ -105,26 +105,26 @@ private:
 
     node_reply check_server(json::object const& answer) override
     {
-        return node_.check_server(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
+        return owner_.check_server(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
     }
 
     void up() override
     {
         take_lease();
-        if (!node_.expiries()->locks().empty())  // the previous connection may have ended during a move
+        if (!owner_.expiries()->locks().empty())  // the previous connection may have ended during a move
             move_.emplace();
-        node_.up("connected to " + net::to_string(session_->where().member));
+        owner_.up("connected to " + net::to_string(session_->where().member));
     }
 
     void lost() override
     {
         leases_->end();
-        node_.lost("lease");
+        owner_.lost("lease");
     }
 
     std::string next() override
     {
-        auto const self = node_.shared_from_this();
+        auto const self = owner_.keep_alive();
         // No request is in flight here, so the node knows all keys under the previous lease.
         if (leases_->lease() != scope_.lease) {
             move_.emplace();
@@ -134,18 +134,18 @@ private:
         if (!move_ || std::exchange(others_next_, false)) {
             kit::finished over;
             request =
-                queue_.next(leases_->reads_only() ? std::string() : leases_->key(), node_.connection(), scope_, over);
+                queue_.next(leases_->reads_only() ? std::string() : leases_->key(), owner_.connection(), scope_, over);
             kit::complete(std::move(over));
         }
         if (!request.empty() || !move_)
             return request;
         moves_now_ = others_next_ = true;
-        return move_->next(*leases_, node_.connection(), scope_.layout, *node_.expiries());
+        return move_->next(*leases_, owner_.connection(), scope_.layout, *owner_.expiries());
     }
 
     void answered(answer a) override
     {
-        auto const self = node_.shared_from_this();
+        auto const self = owner_.keep_alive();
         auto sent = queue_.take_under_way();
         bool const is_fenced = a.why.error ? a.missing == missing::key : !is_true(a.content, "succeeded");
         if (std::exchange(moves_now_, false) && !is_fenced)
@@ -169,8 +169,8 @@ private:
             move_.reset();
             return session_->ask_again_soon();
         }
-        node_.heard(revision_of(a.content));
-        move_->done(*node_.expiries());
+        owner_.heard(revision_of(a.content));
+        move_->done(*owner_.expiries());
         if (move_->is_over())
             move_.reset();
     }
@@ -184,7 +184,7 @@ private:
     void hear(queue::transactions sent, json::object const& answer)
     {
         auto const revision = revision_of(answer);
-        node_.heard(revision);
+        owner_.heard(revision);
         kit::finished over;
         queue::transactions again;
         std::vector<std::string> changed;
@@ -199,16 +199,16 @@ private:
         queue_.send_again(std::move(again));
         kit::complete(std::move(over));
         for (auto const& name : changed)
-            node_.tell(name);
+            owner_.tell(name);
     }
 
     // Updates the known keys and the watches after a reply.
     void note(node_command const& c, node_reply& r, std::int64_t revision, std::vector<std::string>& changed)
     {
         bool const granted = r.vote == vote::granted;
-        node_.note(c, r, queue_.sent(), scope_.good_until);
+        owner_.note(c, r, queue_.sent(), scope_.good_until);
         if (granted && (c.which() == kind::acquire || c.which() == kind::extend))
-            r.good_for = std::chrono::floor<std::chrono::milliseconds>(node_.expiries()->kept(c) - queue_.sent());
+            r.good_for = std::chrono::floor<std::chrono::milliseconds>(owner_.expiries()->kept(c) - queue_.sent());
         bool const inspects = c.which() == kind::inspect;
         if (!c.watches() || (!inspects && (c.which() != kind::acquire || granted)))
             return;
@@ -223,10 +223,10 @@ private:
     void touched(std::uint64_t watch, std::int64_t revision) override
     {
         if (auto const name = revision == 0 ? watches_.ended(watch) : watches_.touched(watch, revision); !name.empty())
-            node_.tell(name);
+            owner_.tell(name);
     }
 
-    kit::lease_node& node_;
+    driver::owner& owner_;
     std::shared_ptr<address const> const address_;
     surroundings const outside_;
     std::vector<std::shared_ptr<server const>> const servers_;
@@ -247,8 +247,8 @@ std::shared_ptr<node> make_etcd_node(address a, manager_options const& c, store_
     auto settings = kit::settings_for(a, "etcd", "cluster", keys_max, c, std::move(context));
     settings.seed = outside.seed;
     auto const where = std::make_shared<address const>(std::move(a));
-    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
-        return std::make_unique<etcd_driver>(n, where, c, std::move(outside));
+    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::driver::owner& o) {
+        return std::make_unique<etcd_driver>(o, where, c, std::move(outside));
     });
 }
 

@@ -24,10 +24,10 @@ using kind = node_command::kind;
 /// Sends commands to a ZooKeeper ensemble.
 class zookeeper_driver final : public kit::driver, public session::owner {
 public:
-    zookeeper_driver(kit::lease_node& n, address a, session_settings s)
-        : node_(n), address_(std::move(a)), settings_(std::move(s))
+    zookeeper_driver(driver::owner& o, address a, session_settings s)
+        : owner_(o), address_(std::move(a)), settings_(std::move(s))
     {
-        scope_.ours = n.expiries();
+        scope_.ours = o.expiries();
         scope_.known = std::make_shared<knowledge>();
     }
 
@@ -47,9 +47,9 @@ public:
     {
         kit::finished over;
         for (auto const& o : queue_.take(clock::now(), over)) {
-            o->mark_sent(node_.connection());
+            o->mark_sent(owner_.connection());
             under_way_.insert(o);
-            asio::co_spawn(session_->get_executor(), carry_out(node_.shared_from_this(), *this, o), asio::detached);
+            asio::co_spawn(session_->get_executor(), carry_out(owner_.keep_alive(), *this, o), asio::detached);
         }
         kit::complete(std::move(over));
     }
@@ -92,9 +92,9 @@ private:
 
     // Called by the session.
 
-    std::uint32_t next_connection() override { return node_.next_connection(); }
-    node_reply check_server(greeting const& g) override { return node_.check_server(g.id, g.zxid); }
-    void heard(std::int64_t zxid) override { node_.heard(zxid); }
+    std::uint32_t next_connection() override { return owner_.next_connection(); }
+    node_reply check_server(greeting const& g) override { return owner_.check_server(g.id, g.zxid); }
+    void heard(std::int64_t zxid) override { owner_.heard(zxid); }
 
     void up(greeting const& g, std::string_view words) override
     {
@@ -103,13 +103,13 @@ private:
         scope_.session = scope_.layout.session(session_->id().client_id);
         scope_.version = g.version;
         scope_.lasting = session_->timeout();
-        node_.up(words);
+        owner_.up(words);
     }
 
     void lost() override
     {
         scope_.known->turns.clear();
-        node_.lost("session");
+        owner_.lost("session");
     }
 
     // A notification before an answer counts as older than the answer. An operation in flight may have read the key
@@ -125,15 +125,15 @@ private:
             if (queue_.is_busy(core::what_changed(name).second))
                 told_later_.insert(name);
             else
-                node_.tell(name);
+                owner_.tell(name);
         }
     }
 
     // Sending.
 
-    static asio::awaitable<void> carry_out(std::shared_ptr<kit::lease_node> self, zookeeper_driver& d, kit::operation o)
+    static asio::awaitable<void> carry_out(std::shared_ptr<void> node, zookeeper_driver& d, kit::operation o)
     {
-        auto& n = *self;
+        auto const keeps_driver = std::move(node);
         auto const sent = clock::now();
         errand e(d.scope_, o);
         auto done = co_await e.run();
@@ -141,14 +141,14 @@ private:
             co_return;  // the node was closed
         d.queue_.free(*o);
         auto const& c = o->command();
-        n.note(c, done.reply, sent);
+        d.owner_.note(c, done.reply, sent);
         if (done.reply.vote == vote::granted && (c.which() == kind::acquire || c.prolongs()))
             done.reply.good_for = d.session_->promise(sent);
-        n.flush_soon();
+        d.owner_.flush_soon();
         d.tell_later(c, done.changed);
         o->complete(std::move(done.reply));
         for (auto const& key : done.changed)
-            n.tell(key);
+            d.owner_.tell(key);
     }
 
     // Adds the notifications that waited for the end of this operation.
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    kit::lease_node& node_;
+    driver::owner& owner_;
     address const address_;
     session_settings const settings_;
     scope scope_;
@@ -178,8 +178,8 @@ std::shared_ptr<node> make_zookeeper_node(address a, manager_options const& c, s
     auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // differs between clients
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
     session_settings const of_session{c.connect_timeout, c.drift_factor, c.read_only, settings.log};
-    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
-        return std::make_unique<zookeeper_driver>(n, std::move(a), of_session);
+    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::driver::owner& o) {
+        return std::make_unique<zookeeper_driver>(o, std::move(a), of_session);
     });
 }
 

@@ -78,9 +78,9 @@ struct server::connection final : stores::redis::transport::owner {
         transport->start(runtime, *this);
     }
 
-    // Runs @p f on the strand, where the transport also calls its owner.
+    // Runs @p f on the strand, where the transport calls its owner, too.
     template <class F>
-    void on_transport(F f)
+    void on_strand(F f)
     {
         asio::dispatch(runtime->strand(), std::move(f));
     }
@@ -100,7 +100,7 @@ struct server::connection final : stores::redis::transport::owner {
         is_greeted = false;
         is_cut = is_open;
         if (is_cut)
-            on_transport([this] { transport->cut(); });
+            on_strand([this] { transport->cut(); });
     }
 
     // Lets the event loop notice first whether the connection has ended while the program waited for a person.
@@ -125,7 +125,7 @@ struct server::connection final : stores::redis::transport::owner {
         b->keeps_parts = true;
         waits_for = b;
         answer_comes.expires_after(limit);
-        on_transport([this, b] {
+        on_strand([this, b] {
             if (is_open)
                 return transport->send(b);
             is_open = true;
@@ -191,7 +191,7 @@ server::server(asio::any_io_executor e, std::string const& url, redlock::manager
 
 server::~server()
 {
-    connection_->on_transport([c = connection_] { c->transport->close(); });
+    connection_->on_strand([c = connection_] { c->transport->close(); });
 }
 
 std::string const& server::name() const noexcept { return connection_->name; }
@@ -229,7 +229,7 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
             co_return std::vector<reply>(questions.size(), *refused);
         }
         c->is_greeted = true;
-        c->on_transport([c] { c->transport->server_accepted(); });
+        c->on_strand([c] { c->transport->server_accepted(); });
     }
     auto const b = std::make_shared<stores::redis::batch>();
     for (auto const& words : questions)
