@@ -11,7 +11,7 @@ using stores::redis::decode_error;
 using redlock::stores::redis::resp::type;
 using kind = node_command::kind;
 
-BOOST_AUTO_TEST_SUITE(replies)
+BOOST_AUTO_TEST_SUITE(decoded_replies)
 
 namespace {
 
