@@ -71,7 +71,7 @@ public:
     /// For how long after @p asked the servers certainly keep what they have committed.
     std::chrono::milliseconds promise(clock::time_point asked) const;
 
-    void close(bool for_good);  ///< the owner gets no more calls
+    void close(bool for_good);  ///< the owner gets no more calls; @p for_good: the servers end the session, too
     void abandon();             ///< like @ref close; touches nothing that belongs to the context
 
 private:
