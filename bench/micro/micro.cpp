@@ -9,7 +9,7 @@
 #include "core/validity.hpp"
 #include "locks/check.hpp"
 #include "net/url.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
@@ -176,20 +176,20 @@ void parse_url(State& state, char const* text)
     repeat(state, [=] { return redlock::net::parse_url(unknown(text)).wrong.empty(); });
 }
 
-void interpret(State& state, redlock::commands::variant const& what, redlock::stores::redis::reply const& reply)
+void decode(State& state, redlock::commands::variant const& what, redlock::stores::redis::reply const& reply)
 {
     redlock::node_command asked;
     repeat(state, [&] {
         asked.what = unknown(what);
-        return redlock::stores::redis::interpret(asked, {&reply, 1}).vote == redlock::vote::granted;
+        return redlock::stores::redis::decode(asked, {&reply, 1}).vote == redlock::vote::granted;
     });
 }
 
-void interpret_error(State& state)
+void decode_error(State& state)
 {
     std::string const text = "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed";
     repeat(state,
-           [&] { return redlock::stores::redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
+           [&] { return redlock::stores::redis::decode_error(text).error == redlock::errc::node_out_of_memory; });
 }
 
 using type = redlock::stores::redis::resp::type;
@@ -205,13 +205,12 @@ BENCHMARK(check_resource);
 BENCHMARK(check_options);
 BENCHMARK_CAPTURE(parse_url, short, "10.0.0.1");
 BENCHMARK_CAPTURE(parse_url, long, "rediss://us%40er:p%3Ass@[::1]:7000/3");
-BENCHMARK_CAPTURE(interpret, acquire, redlock::commands::acquire{},
+BENCHMARK_CAPTURE(decode, acquire, redlock::commands::acquire{},
                   redlock::stores::redis::reply{type::simple_string, "OK", {}});
-BENCHMARK_CAPTURE(interpret, release, redlock::commands::release{},
-                  redlock::stores::redis::reply{type::number, "1", {}});
-BENCHMARK_CAPTURE(interpret, inspect, redlock::commands::inspect{},
+BENCHMARK_CAPTURE(decode, release, redlock::commands::release{}, redlock::stores::redis::reply{type::number, "1", {}});
+BENCHMARK_CAPTURE(decode, inspect, redlock::commands::inspect{},
                   redlock::stores::redis::reply{type::array, "", {std::string(43, 'a'), "9876"}});
-BENCHMARK(interpret_error);
+BENCHMARK(decode_error);
 
 }  // namespace
 

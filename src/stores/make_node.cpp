@@ -5,8 +5,8 @@
 #include "stores/memory/memory_connection.hpp"
 #include "stores/redis/cluster_node.hpp"
 #include "stores/redis/redis_node.hpp"
-#include "stores/redis/sentinel_link.hpp"
-#include "stores/redis/socket_link.hpp"
+#include "stores/redis/sentinel_transport.hpp"
+#include "stores/redis/socket_transport.hpp"
 
 #include <fmt/format.h>
 
@@ -79,10 +79,10 @@ std::shared_ptr<node> make_known(net::url const& url, manager_options const& c,
 {
     if (url.transport == net::transport::memory)
         return make_memory_connection(url.host, c.test_clock);
-    auto const to_server = [c](net::url const& server) { return stores::redis::make_socket_link(server, c); };
+    auto const to_server = [c](net::url const& server) { return stores::redis::make_socket_transport(server, c); };
     if (url.topology == net::topology::cluster)
         return stores::redis::make_cluster_node(url, c, group, to_server);
-    auto way = url.topology == net::topology::sentinel ? stores::redis::make_sentinel_link(url, c, to_server)
+    auto way = url.topology == net::topology::sentinel ? stores::redis::make_sentinel_transport(url, c, to_server)
                                                        : to_server(url);
     return stores::redis::make_redis_node(url, c, group, std::move(way));
 }

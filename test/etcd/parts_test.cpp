@@ -4,7 +4,7 @@
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/layout.hpp"
 #include "stores/etcd/move.hpp"
-#include "stores/etcd/outbox.hpp"
+#include "stores/etcd/queue.hpp"
 #include "stores/etcd/refusal.hpp"
 #include "stores/etcd/watches.hpp"
 #include "stores/kit/expiries.hpp"
@@ -176,8 +176,8 @@ struct waiting_for_etcd : test::counted_operations {
     /// Sends the operations that fit into one transaction. @return their number
     std::size_t send()
     {
-        box.next("s", 1, {.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours}, over);
-        sent = box.take_under_way();
+        waiting.next("s", 1, {.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours}, over);
+        sent = waiting.take_under_way();
         return sent.size();
     }
 
@@ -190,9 +190,9 @@ struct waiting_for_etcd : test::counted_operations {
     }
 
     stores::kit::expiries ours;
-    outbox box;
-    outbox::transactions sent;
-    outbox::finished over;
+    queue waiting;
+    queue::transactions sent;
+    queue::finished over;
 };
 
 }  // namespace
@@ -200,7 +200,7 @@ struct waiting_for_etcd : test::counted_operations {
 BOOST_FIXTURE_TEST_CASE(next_with_thousands_of_keys_looks_at_each_a_few_times, waiting_for_etcd)
 {
     for (std::size_t i = 0; i < count; ++i)
-        box.add(make({.what = commands::extend{}}, i));
+        waiting.add(make({.what = commands::extend{}}, i));
 
     std::size_t all_sent = 0;
     while (auto const n = send())
@@ -213,7 +213,7 @@ BOOST_FIXTURE_TEST_CASE(next_with_thousands_of_keys_looks_at_each_a_few_times, w
 BOOST_FIXTURE_TEST_CASE(next_with_thousands_about_one_key_looks_at_each_a_few_times, waiting_for_etcd)
 {
     for (std::size_t i = 0; i < count; ++i)
-        box.add(make({.what = commands::extend{}}, 0));
+        waiting.add(make({.what = commands::extend{}}, 0));
 
     std::size_t transactions = 0;
     for (; send() == 1; ++transactions) {
@@ -227,18 +227,18 @@ BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, wa
 {
     node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
     for (std::size_t i = 0; i < count; ++i) {
-        box.add(make({.what = commands::release{}}, i));
-        box.refuse(trouble, false, over);
+        waiting.add(make({.what = commands::release{}}, i));
+        waiting.refuse(trouble, false, over);
     }
-    box.add(make({.what = commands::extend{}}, 0));
-    box.refuse(trouble, false, over);
+    waiting.add(make({.what = commands::extend{}}, 0));
+    waiting.refuse(trouble, false, over);
     BOOST_TEST_REQUIRE(over.size() == 1u);
     BOOST_TEST((over[0].first == all.back()));
 
     all.front()->is_withdrawn = true;
-    box.refuse(trouble, true, over);
+    waiting.refuse(trouble, true, over);
     BOOST_TEST(over.size() == 2u);
-    BOOST_TEST(box.take_waiting().size() == count - 1);
+    BOOST_TEST(waiting.take_waiting().size() == count - 1);
     BOOST_TEST(looks <= few * count);
 }
 
@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, wa
 BOOST_FIXTURE_TEST_CASE(hear_of_a_shared_step_that_failed_sends_each_apart, waiting_for_etcd)
 {
     for (std::size_t i = 1; i < 4; ++i) {
-        box.add(make({.what = commands::extend{}, .ttl = 9s}, i));
+        waiting.add(make({.what = commands::extend{}, .ttl = 9s}, i));
         auto const& c = all.back()->command();
         if (i < 3)
             ours.extend({stores::kit::leased::kind::lock, c.key(), std::string(c.value)}, clock::now() + 9s, 9s);
@@ -257,29 +257,29 @@ BOOST_FIXTURE_TEST_CASE(hear_of_a_shared_step_that_failed_sends_each_apart, wait
     scope const s{.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours};
     json::object const failed, succeeded{{"succeeded", true}};
 
-    BOOST_TEST((sent[0].hear(succeeded, s)->vote == vote::granted));
-    BOOST_TEST(!sent[0].hear(failed, s));
-    BOOST_TEST(!sent[1].hear(failed, s));
-    BOOST_TEST((sent[2].hear(failed, s)->vote == vote::denied));
+    BOOST_TEST((sent[0].decode(succeeded, s)->vote == vote::granted));
+    BOOST_TEST(!sent[0].decode(failed, s));
+    BOOST_TEST(!sent[1].decode(failed, s));
+    BOOST_TEST((sent[2].decode(failed, s)->vote == vote::denied));
     sent.pop_back();
-    box.send_again(std::move(sent));
+    waiting.send_again(std::move(sent));
 
     BOOST_TEST(send() == 2u);
     BOOST_TEST((!sent[0].shared && !sent[1].shared));
     BOOST_TEST((sent[0].step == 0u && sent[1].step == 1u));
-    BOOST_TEST((sent[0].hear(failed, s)->vote == vote::denied));
+    BOOST_TEST((sent[0].decode(failed, s)->vote == vote::denied));
 }
 
 BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_for_etcd)
 {
-    box.add(make({.what = commands::acquire{}}, 1));
-    box.add(make({.what = commands::acquire{}}, 2));
+    waiting.add(make({.what = commands::acquire{}}, 1));
+    waiting.add(make({.what = commands::acquire{}}, 2));
     BOOST_TEST(send() == 2u);
-    box.add(make({.what = commands::release{}}, 1));
-    box.add(make({.what = commands::acquire{}}, 3));
-    box.refuse({}, false, over);  // moves the operations into their queues
+    waiting.add(make({.what = commands::release{}}, 1));
+    waiting.add(make({.what = commands::acquire{}}, 3));
+    waiting.refuse({}, false, over);  // moves the operations into their queues
 
-    box.send_again(std::move(sent), true);
+    waiting.send_again(std::move(sent), true);
 
     BOOST_TEST(send() == 1u);
     BOOST_TEST(keys_sent() == "1");
@@ -354,7 +354,7 @@ BOOST_FIXTURE_TEST_CASE(kept_of_a_command_is_the_first_end_of_its_leases, keys_u
 
 BOOST_FIXTURE_TEST_CASE(move_takes_a_key_with_two_values_twice, keys_under_leases)
 {
-    session s("p", 0.01, false);
+    leases s("p", 0.01, false);
     s.begin("1", 6s, now);
     add("lock:stock", 60s, 1s, "first");
     add("lock:stock", 60s, 2s, "second");

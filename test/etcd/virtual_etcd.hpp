@@ -68,9 +68,9 @@ struct etcd_network {
 };
 
 /// The connection of a node to the server, in the place of HTTP.
-class virtual_channel final : public stores::etcd::channel, public std::enable_shared_from_this<virtual_channel> {
+class virtual_transport final : public stores::etcd::transport, public std::enable_shared_from_this<virtual_transport> {
 public:
-    virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n)
+    virtual_transport(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n)
         : server_(s), network_(n), ready_(std::move(on))
     {
     }
@@ -93,8 +93,8 @@ public:
         return next(limit);
     }
 
-    boost::asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
-                                                        std::chrono::milliseconds timeout) override
+    boost::asio::awaitable<stores::etcd::answer> begin_stream(std::string_view, std::string first, std::string_view,
+                                                              std::chrono::milliseconds timeout) override
     {
         auto const limit = clock::now() + timeout;
         send(first);
@@ -169,11 +169,11 @@ inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n,
                                 .user = {},
                                 .password = {},
                                 .options = {.session = session, .timeout = std::chrono::seconds(1)}};
-    auto make_channel = [&s, &n](boost::asio::any_io_executor on, auto const&) {
-        return std::make_shared<virtual_channel>(std::move(on), s, n);
+    auto make_transport = [&s, &n](boost::asio::any_io_executor on, auto const&) {
+        return std::make_shared<virtual_transport>(std::move(on), s, n);
     };
     return stores::etcd::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }},
-                                        {.make_channel = std::move(make_channel), .seed = 1});
+                                        {.make_transport = std::move(make_transport), .seed = 1});
 }
 
 /// The settings of a manager with one such node.

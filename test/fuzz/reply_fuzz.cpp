@@ -5,7 +5,7 @@
 #include "stores/redis/batch.hpp"
 #include "stores/redis/encoder.hpp"
 #include "net/secrets.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 #include "support/inbox_reader.hpp"
 #include "testing/command_parts.hpp"
 
@@ -28,7 +28,7 @@ void check(node_command const& q, std::span<reply const> replies)
     for (auto const& r : replies)
         must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a reply exceeds the limits");
     auto const& r = replies.front();
-    auto const answer = interpret(q, replies);
+    auto const answer = decode(q, replies);
     if (answer.vote == vote::unknown) {
         must(answer.error.failed(), "an unknown vote has no reason");
         for (unsigned char const c : answer.text)
@@ -37,7 +37,7 @@ void check(node_command const& q, std::span<reply const> replies)
     }
     must(!answer.error, "a vote has an error");
     bool const compares = what == node_command::kind::extend || what == node_command::kind::release;
-    bool const not_ours = compares && answer.vote == vote::denied && interpret_error(r.text).error == errc::wrong_type;
+    bool const not_ours = compares && answer.vote == vote::denied && decode_error(r.text).error == errc::wrong_type;
     must(!r.is_error() || not_ours, "an error counted as a vote");
     if (what == node_command::kind::acquire && answer.vote == vote::granted)
         must(q.contends() ? r.type == stores::redis::resp::type::number && (r.text == "1" || r.text == "2")
@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         for (std::size_t at = 0; b.has(at + replies - 1) && at < b.request.commands(); at += replies)
             check(i.command, std::span(b.replies).subspan(at, replies));
     }
-    interpret_error(i.bytes);
+    decode_error(i.bytes);
     net::presentable(i.bytes);
     return 0;
 }

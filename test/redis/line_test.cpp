@@ -3,7 +3,7 @@
 #include "core/key.hpp"
 #include "stores/memory/lock_table.hpp"
 #include "stores/redis/encoder.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 #include "stores/redis/scripts.hpp"
 #include "support/real_servers.hpp"
 #include "support/resp_commands.hpp"
@@ -85,7 +85,7 @@ struct server_and_model {
                 begin = end + 1;
             }
         }
-        return stores::redis::interpret(c, {&r, 1});
+        return stores::redis::decode(c, {&r, 1});
     }
 
     local_server s;

@@ -9,7 +9,7 @@
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/connection.hpp"
-#include "stores/redis/socket_link.hpp"
+#include "stores/redis/socket_transport.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(memory_that_runs_out_within_a_request_returns_it_once)
         auto const url = net::parse_url(server.url());
         batch_owner owner;
         auto const r = runtime::make_system_runtime(context.get_executor());
-        stores::redis::connection connection(url, c, owner, stores::redis::make_socket_link(url, c, {}));
+        stores::redis::connection connection(url, c, owner, stores::redis::make_socket_transport(url, c, {}));
         connection.start(r);
         asio::post(r->strand(), [&] { connection.open(); });
         run_to([&] { return owner.up; }, 20s);

@@ -2,7 +2,7 @@
 #include "core/key.hpp"
 #include "stores/memory/lock_table.hpp"
 #include "stores/redis/encoder.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 #include "stores/redis/scripts.hpp"
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"
@@ -57,7 +57,7 @@ node_reply inspect(testbed::plain_client& client, std::string const& key)
     command[0] = "EVAL";
     command[1] = stores::redis::inspect_script.source;
     stores::redis::reply const answer{stores::redis::resp::type::array, {}, lines_of(client.ask(command))};
-    return stores::redis::interpret(c, {&answer, 1});
+    return stores::redis::decode(c, {&answer, 1});
 }
 
 /// An inspection without its times.

@@ -2,9 +2,9 @@
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 #include "sim/stores.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
-#include "stores/etcd/channel.hpp"
+#include "stores/etcd/transport.hpp"
 #include "stores/etcd/etcd_node.hpp"
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/layout.hpp"
@@ -156,27 +156,27 @@ private:
 };
 
 /// The connection of an etcd node to its cluster, in place of HTTP.
-class cluster_channel final : public stores::etcd::channel,
-                              wire::owner,
-                              public std::enable_shared_from_this<cluster_channel> {
+class cluster_transport final : public stores::etcd::transport,
+                                network::owner,
+                                public std::enable_shared_from_this<cluster_transport> {
 public:
-    cluster_channel(world& w, process& p, cluster& c, asio::any_io_executor on)
+    cluster_transport(world& w, process& p, cluster& c, asio::any_io_executor on)
         : world_(w),
           process_(p),
           cluster_(c),
           executor_(std::move(on)),
-          wire_(std::make_shared<wire>(w, p, c)),
+          network_(std::make_shared<network>(w, p, c)),
           ready_(executor_)
     {
-        wire_->start(executor_, *this);
+        network_->start(executor_, *this);
     }
 
-    ~cluster_channel() override { close(); }
+    ~cluster_transport() override { close(); }
 
     asio::awaitable<node_reply> open() override
     {
         state_ = state::opening;
-        wire_->open();
+        network_->open();
         while (state_ == state::opening) {
             ready_->expires_at(clock::time_point::max());
             co_await ready_->async_wait(as_result);
@@ -198,15 +198,15 @@ public:
                         self->told(said);
                 };
             };
-            wire_->send({.carry_out = std::move(carry_out),
-                         .lost = [] {},
-                         .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
+            network_->send({.carry_out = std::move(carry_out),
+                            .lost = [] {},
+                            .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
         }
         return next(clock::now() + timeout, false);
     }
 
-    asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
-                                                 std::chrono::milliseconds timeout) override
+    asio::awaitable<stores::etcd::answer> begin_stream(std::string_view, std::string first, std::string_view,
+                                                       std::chrono::milliseconds timeout) override
     {
         send(std::move(first));
         return next(clock::now() + timeout, true);
@@ -223,7 +223,7 @@ public:
     void close() override
     {
         state_ = state::closed;
-        wire_->leave();
+        network_->leave();
         ready_->cancel();
     }
 
@@ -291,14 +291,14 @@ private:
             c.hear(there, message, tell);
             return [] {};
         };
-        wire_->send({.carry_out = std::move(carry_out), .lost = [] {}});
+        network_->send({.carry_out = std::move(carry_out), .lost = [] {}});
     }
 
     world& world_;
     process& process_;
     cluster& cluster_;
     asio::any_io_executor const executor_;
-    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<network> const network_;
     std::optional<stores::etcd::timer> ready_;
     state state_ = state::closed;
     std::weak_ptr<client> there_;
@@ -315,12 +315,12 @@ std::shared_ptr<node> cluster::make_node(process& p, manager_options const& sett
         .user = {},
         .password = {},
         .options = {.session = std::chrono::seconds(2 + world().random.below(4)), .timeout = settings.node_timeout}};
-    auto make_channel = [this, &p](asio::any_io_executor on, auto const&) {
-        return std::make_shared<cluster_channel>(world(), p, *this, std::move(on));
+    auto make_transport = [this, &p](asio::any_io_executor on, auto const&) {
+        return std::make_shared<cluster_transport>(world(), p, *this, std::move(on));
     };
     return stores::etcd::make_etcd_node(
         std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
-        {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
+        {.make_transport = std::move(make_transport), .seed = static_cast<std::uint32_t>(world().random.roll())});
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 #include "sim/stores.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/session.hpp"
@@ -181,7 +181,7 @@ private:
     before it reports that it is down.
 */
 class database_session final : public stores::kit::session,
-                               wire::owner,
+                               network::owner,
                                public std::enable_shared_from_this<database_session> {
 public:
     /// @p listens: it wants notifications. @p lock_timeout: for how long the server waits for locked rows.
@@ -193,23 +193,23 @@ public:
           listens_(listens && w.servers_tell),
           lock_timeout_(lock_timeout),
           owner_(&o),
-          wire_(std::make_shared<wire>(w, p, d))
+          network_(std::make_shared<network>(w, p, d))
     {
-        wire_->start(std::move(on), *this);
+        network_->start(std::move(on), *this);
     }
 
     void open() override
     {
         state_ = state::connecting;
         ++life_;
-        wire_->open();
+        network_->open();
     }
 
     void close() override
     {
         owner_ = nullptr;
         state_ = state::down;
-        for (auto const& tell : wire_->leave())
+        for (auto const& tell : network_->leave())
             tell();
     }
 
@@ -218,7 +218,7 @@ public:
     void cut(node_reply why) override
     {
         why_ = std::move(why);
-        wire_->cut();
+        network_->cut();
     }
 
     bool up() const noexcept override { return state_ == state::up; }
@@ -340,7 +340,7 @@ private:
         owner_->up(*this);
     }
 
-    void ask(wire::packet p)
+    void ask(network::packet p)
     {
         asked_.push_back(clock::now());
         auto carry_out = std::move(p.carry_out);
@@ -351,7 +351,7 @@ private:
                 heard();
             };
         };
-        wire_->send(std::move(p));
+        network_->send(std::move(p));
     }
 
     void down(node_reply why)
@@ -366,7 +366,7 @@ private:
     bool const listens_;
     std::chrono::milliseconds const lock_timeout_;
     stores::kit::session::owner* owner_;  ///< null after it was closed
-    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<network> const network_;
     state state_ = state::down;
     std::uint64_t life_ = 0;  ///< the number of the present connection, or of the next
     std::deque<clock::time_point> asked_;

@@ -1,5 +1,5 @@
-// Slots of keys, the replies of members of several versions, and the routing of operations. The links are scripted, and
-// the test sets the time.
+// Slots of keys, the replies of members of several versions, and the routing of operations. The transports are
+// scripted, and the test sets the time.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/cluster_map.hpp"
@@ -8,7 +8,7 @@
 #include "stores/redis/server_record.hpp"
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
-#include "support/scripted_link.hpp"
+#include "support/scripted_transport.hpp"
 #include "testing/command_parts.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -275,8 +275,8 @@ BOOST_AUTO_TEST_CASE(ask_of_a_member_names_the_vouched_slots)
 
 namespace {
 
-// A link to a master. It stores requests about the cluster separately.
-struct member_link final : scripted_link {
+// A transport to a master. It stores requests about the cluster separately.
+struct member_transport final : scripted_transport {
     void send(std::shared_ptr<batch> const& b) override
     {
         auto const payload = b->request.bytes();
@@ -286,10 +286,10 @@ struct member_link final : scripted_link {
         else if (kept && has("CLUSTER") && told_apart)
             views.push_back(b);
         else
-            scripted_link::send(b);
+            scripted_transport::send(b);
     }
 
-    bool told_apart = false;  ///< this is a link to a master, not to the seed
+    bool told_apart = false;  ///< this is a transport to a master, not to the seed
     std::vector<std::shared_ptr<batch>> looks, views;
 };
 
@@ -317,11 +317,11 @@ struct two_masters {
         clock->advance(context, d);
         bool more = true;
         while (std::exchange(more, false)) {
-            for (auto const& [where, link] : links) {
-                for (auto const& b : std::exchange(link->looks, {})) {
+            for (auto const& [where, transport] : transports) {
+                for (auto const& b : std::exchange(transport->looks, {})) {
                     for (auto& answer : server(as_member(where)).answers(b->request))
                         b->put(std::move(answer));
-                    link->told->answered(b);
+                    transport->told->answered(b);
                     more = true;
                 }
             }
@@ -351,7 +351,7 @@ struct two_masters {
     /// If a:1 was asked for its own view of the slots, it answers this. Returns whether it was asked.
     bool asked_a(std::string const& view)
     {
-        auto const asked = std::exchange(links.at("a:1")->views, {});
+        auto const asked = std::exchange(transports.at("a:1")->views, {});
         for (auto const& b : asked) {
             b->put(text(view));
             to("a:1").told->answered(b);
@@ -368,8 +368,8 @@ struct two_masters {
         to(where).says({std::move(answer)});
         return o->reply;
     }
-    scripted_link& seed() { return *links["seed"]; }
-    scripted_link& to(std::string const& where) { return *links.at(where); }
+    scripted_transport& seed() { return *transports["seed"]; }
+    scripted_transport& to(std::string const& where) { return *transports.at(where); }
 
     version as_member(std::string const& where)
     {
@@ -429,7 +429,7 @@ struct two_masters {
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     redlock::clock::time_point const begin = clock->now();
-    std::map<std::string, std::shared_ptr<member_link>> links;
+    std::map<std::string, std::shared_ptr<member_transport>> transports;
     /// As the masters record them.
     std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};
     std::map<std::string, long> ages{{"a:1", 70'000}, {"b:1", 70'000}};  ///< of the records, in milliseconds
@@ -439,9 +439,10 @@ struct two_masters {
         std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)),
         [this](net::url const& u) {
             bool const is_master = u.topology == net::topology::member;
-            auto const l = links[is_master ? u.host + ':' + u.port : "seed"] = std::make_shared<member_link>();
-            l->told_apart = is_master;
-            return l;
+            auto const t = transports[is_master ? u.host + ':' + u.port : "seed"] =
+                std::make_shared<member_transport>();
+            t->told_apart = is_master;
+            return t;
         });
     int connections = 0;
     std::string const in_a = "bar", in_b = "foo";  // slots 5061 and 12182

@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(encode_of_an_operation_without_key_and_value_succeeds)
 namespace {
 
 // Sends one operation, then throws if `fails` is set.
-class test_outbox final : public stores::redis::sender::outbox {
+class test_queue final : public stores::redis::sender::queue {
 public:
     bool begin_sending(clock::time_point) override { return true; }
     bool send(std::size_t i, clock::time_point, stores::redis::encoder& e) override
@@ -379,21 +379,21 @@ BOOST_AUTO_TEST_CASE(sender_after_a_failed_sending_encodes_again)
     boost::asio::io_context context;
     auto const runtime = runtime::make_system_runtime(context.get_executor());
     auto const sender = std::make_shared<stores::redis::sender>();
-    auto const outbox = std::make_shared<test_outbox>();
+    auto const queue = std::make_shared<test_queue>();
     test_command o(kind::acquire, "key1", "value");
-    outbox->command = &o;
-    outbox->fails = true;
-    sender->add(outbox, runtime);
+    queue->command = &o;
+    queue->fails = true;
+    sender->add(queue, runtime);
     BOOST_CHECK_THROW(context.run(), std::bad_alloc);
-    outbox->sent.clear();
+    queue->sent.clear();
     o.name = "key2";  // another command at the same address
 
     context.restart();
-    sender->add(outbox, runtime);
+    sender->add(queue, runtime);
     context.run();
 
-    BOOST_REQUIRE(outbox->sent.size() == 1u);
-    BOOST_TEST(outbox->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
+    BOOST_REQUIRE(queue->sent.size() == 1u);
+    BOOST_TEST(queue->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
 }
 
 BOOST_AUTO_TEST_CASE(node_command_which_returns_the_kind_of_the_same_name)

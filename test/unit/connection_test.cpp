@@ -1,10 +1,10 @@
-// Connections over a scripted link. The test sets the time.
+// Connections over a scripted transport. The test sets the time.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/connection.hpp"
 #include "stores/redis/scripts.hpp"
 #include "support/redis_replies.hpp"
-#include "support/scripted_link.hpp"
+#include "support/scripted_transport.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// Records all batches that were sent on the current connection.
-struct recording_link final : scripted_link {
+struct recording_transport final : scripted_transport {
     void send(std::shared_ptr<stores::redis::batch> const& b) override { sent.push_back(b); }
     // After a connection without an answer, PING goes before the greeting.
     void greets(replies::server server = replies::server({}))
@@ -38,7 +38,7 @@ struct recording_link final : scripted_link {
     void ends()
     {
         sent.clear();
-        scripted_link::ends();
+        scripted_transport::ends();
     }
 
     std::string address() const override { return here; }
@@ -91,39 +91,39 @@ struct fixture : stores::redis::connection::owner {
         return std::nullopt;
     })
     {
-        auto const asked = link->sent.back();
+        auto const asked = transport->sent.back();
         replies::version v;
         v.answer = std::move(answer);
         for (auto& r : replies::server(v).answers(asked->request))
             asked->put(std::move(r));
-        link->told->answered(asked);
+        transport->told->answered(asked);
     }
 
     void pass(clock::duration d) { clock->advance(context, d); }
 
     void greets_and_looks()
     {
-        link->greets();
+        transport->greets();
         answers_look();
         pass(1s);
     }
 
     void reconnects(replies::server server = replies::server({}))
     {
-        link->ends();
+        transport->ends();
         pass(500ms);
-        link->greets(std::move(server));
+        transport->greets(std::move(server));
     }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
-    std::shared_ptr<recording_link> link = std::make_shared<recording_link>();
+    std::shared_ptr<recording_transport> transport = std::make_shared<recording_transport>();
     node_reply refusal;
     server_identity met;
     int connections = 0, disconnections = 0;
     mutable std::string last_line;
     stores::redis::connection c{
-        net::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
+        net::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, transport};
 };
 
 }  // namespace
@@ -133,9 +133,9 @@ BOOST_FIXTURE_TEST_SUITE(connection, fixture)
 BOOST_AUTO_TEST_CASE(connection_with_an_accepted_greeting_is_up)
 {
     BOOST_TEST(!c.up());
-    link->greets();
+    transport->greets();
     BOOST_TEST(c.up());
-    BOOST_TEST(link->kept);
+    BOOST_TEST(transport->kept);
     BOOST_TEST(connections == 1);
     BOOST_TEST(c.number() == 1u);
 }
@@ -143,32 +143,32 @@ BOOST_AUTO_TEST_CASE(connection_with_an_accepted_greeting_is_up)
 BOOST_AUTO_TEST_CASE(connection_to_a_refused_server_ends_and_is_tried_again)
 {
     refusal = {.error = errc::duplicate_node, .text = "it is another"};
-    link->greets();
+    transport->greets();
     BOOST_TEST(!c.up());
-    BOOST_TEST(link->cuts == 1);
-    link->ends();
+    BOOST_TEST(transport->cuts == 1);
+    transport->ends();
     BOOST_TEST(c.trouble().error == make_error_code(errc::duplicate_node));
     BOOST_TEST(c.trouble().text == "it is another");
     BOOST_TEST(disconnections == 1);
     pass(500ms);
-    BOOST_TEST(link->opened == 2);
+    BOOST_TEST(transport->opened == 2);
 }
 
 BOOST_AUTO_TEST_CASE(connection_to_a_silent_server_ends)
 {
     pass(1900ms);
-    BOOST_TEST(link->cuts == 0);
+    BOOST_TEST(transport->cuts == 0);
     pass(200ms);
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(answered_after_the_end_of_the_connection_changes_nothing)
 {
-    auto const late = link->asked;
-    link->ends();
+    auto const late = transport->asked;
+    transport->ends();
     for (auto& r : replies::server({}).answers(late->request))
         late->put(std::move(r));
-    link->told->answered(late);
+    transport->told->answered(late);
     BOOST_TEST(!c.up());
     BOOST_TEST(connections == 0);
 }
@@ -176,20 +176,20 @@ BOOST_AUTO_TEST_CASE(answered_after_the_end_of_the_connection_changes_nothing)
 BOOST_AUTO_TEST_CASE(reconnection_pauses_grow_until_a_connection_lasts)
 {
     for (int i = 0; i < 10; ++i) {
-        link->ends();
+        transport->ends();
         pass(500ms);
     }
-    BOOST_TEST(link->opened == 11);
-    link->ends();
+    BOOST_TEST(transport->opened == 11);
+    transport->ends();
     pass(200ms);
-    BOOST_TEST(link->opened == 11);
+    BOOST_TEST(transport->opened == 11);
     pass(300ms);
-    BOOST_TEST(link->opened == 12);
-    link->greets();
+    BOOST_TEST(transport->opened == 12);
+    transport->greets();
     pass(600ms);
-    link->ends();
+    transport->ends();
     pass(10ms);
-    BOOST_TEST(link->opened == 13);
+    BOOST_TEST(transport->opened == 13);
 }
 
 // A proxy that does not know HELLO answers PING. A server that is being stopped may do so once.
@@ -197,23 +197,23 @@ BOOST_AUTO_TEST_CASE(connection_that_ends_at_hello_after_an_answer_to_ping_is_un
 {
     auto const pings = [&] {
         pass(500ms);
-        BOOST_TEST_REQUIRE(link->asked->request.commands() == 1u);
-        link->says({{.type = stores::redis::resp::type::simple_string, .text = "PONG", .elements = {}}});
+        BOOST_TEST_REQUIRE(transport->asked->request.commands() == 1u);
+        transport->says({{.type = stores::redis::resp::type::simple_string, .text = "PONG", .elements = {}}});
     };
-    link->ends();
+    transport->ends();
     for (int i = 0; i < 2; ++i) {
         BOOST_TEST((c.trouble().error == errc::node_unreachable));
         pings();
-        link->ends();
+        transport->ends();
     }
     BOOST_TEST((c.trouble().error == errc::unsupported_server));
     pings();
     pass(3s);  // it does not answer HELLO either, and this client ends the connection
-    BOOST_TEST(link->cuts == 1);
-    link->ends();
+    BOOST_TEST(transport->cuts == 1);
+    transport->ends();
     BOOST_TEST((c.trouble().error == errc::node_unreachable));
     pass(1s);
-    link->greets();
+    transport->greets();
     BOOST_TEST(c.up());
 }
 
@@ -221,28 +221,28 @@ BOOST_AUTO_TEST_CASE(connection_that_ends_at_hello_after_an_answer_to_ping_is_un
 BOOST_AUTO_TEST_CASE(connection_that_is_refused_at_ping_has_the_reason_of_the_server)
 {
     for (int i = 0; i < 4; ++i) {
-        link->ends();
+        transport->ends();
         pass(1s);
-        if (link->asked->request.commands() == 1)
-            link->says({{.type = stores::redis::resp::type::simple_error,
-                         .text = "ERR max number of clients reached",
-                         .elements = {}}});
+        if (transport->asked->request.commands() == 1)
+            transport->says({{.type = stores::redis::resp::type::simple_error,
+                              .text = "ERR max number of clients reached",
+                              .elements = {}}});
         BOOST_TEST((c.trouble().error != errc::unsupported_server));
     }
     BOOST_TEST(c.trouble().text == "ERR max number of clients reached");
-    link->ends();
+    transport->ends();
     pass(1s);
-    link->greets();
+    transport->greets();
     BOOST_TEST(c.up());
 }
 
 BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)
 {
     greets_and_looks();
-    BOOST_TEST(link->sent.size() == 2u);  // the connection asks for a sign of life
+    BOOST_TEST(transport->sent.size() == 2u);  // the connection asks for a sign of life
     pass(1s);
     pass(10ms);
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
     BOOST_TEST(last_line == "it has stopped answering");
 }
 
@@ -250,31 +250,31 @@ BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)
 BOOST_AUTO_TEST_CASE(connection_of_a_paused_process_reads_before_it_ends)
 {
     greets_and_looks();
-    auto const sign = link->sent.back();
+    auto const sign = transport->sent.back();
     pass(1s);
-    link->told->answered(sign);
+    transport->told->answered(sign);
     pass(10ms);
-    BOOST_TEST(link->cuts == 0);
-    BOOST_TEST(link->sent.size() == 3u);
+    BOOST_TEST(transport->cuts == 0);
+    BOOST_TEST(transport->sent.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(may_still_execute_after_the_server_killed_the_client_is_false)
 {
-    link->greets();
+    transport->greets();
     reconnects();
     BOOST_TEST(c.number() == 2u);
     BOOST_TEST(c.may_still_execute(1));
-    BOOST_REQUIRE(!link->sent.empty());
-    auto const kill = link->sent.front();
+    BOOST_REQUIRE(!transport->sent.empty());
+    auto const kill = transport->sent.front();
     BOOST_TEST(kill->request.bytes().find("KILL") != std::string::npos);
     kill->put(replies::number(1));
-    link->told->answered(kill);
+    transport->told->answered(kill);
     BOOST_TEST(!c.may_still_execute(1));
 }
 
 BOOST_AUTO_TEST_CASE(reconnects_to_a_restarted_server_without_killing_a_client)
 {
-    link->greets();
+    transport->greets();
     replies::version restarted;
     restarted.answer = [](command const& asked) -> std::optional<stores::redis::reply> {
         if (asked[0] == "INFO" && asked[1] == "server")
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(reconnects_to_a_restarted_server_without_killing_a_client)
     };
     reconnects(replies::server(restarted));
     BOOST_TEST(c.up());
-    for (auto const& b : link->sent)  // the ids of clients begin again, so no client is killed
+    for (auto const& b : transport->sent)  // the ids of clients begin again, so no client is killed
         BOOST_TEST(b->request.bytes().find("KILL") == std::string::npos);
     BOOST_TEST(c.may_still_execute(1));
 }
@@ -292,14 +292,14 @@ BOOST_AUTO_TEST_CASE(look_that_finds_another_word_ends_the_connection)
 {
     greets_and_looks();
     answers_look();
-    BOOST_TEST(link->cuts == 0);
+    BOOST_TEST(transport->cuts == 0);
     pass(1s);
     answers_look([](command const& asked) {
         return asked[0] == "EVALSHA"
                    ? std::optional(replies::list(replies::type::array, {"beef", "r", "0", "0", "", "abc"}))
                    : std::nullopt;
     });
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
     BOOST_TEST(last_line == "its record is gone or begins anew, so it may have forgotten locks");
 }
 
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(look_that_finds_a_replica_ends_the_connection)
 {
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "READONLY You can't write against a read only replica."));
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
                    ? std::optional(replies::text("maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"))
                    : std::nullopt;
     });
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
     BOOST_TEST(last_line.find("its maxmemory-policy is allkeys-lru") != std::string::npos);
 }
 
@@ -326,9 +326,9 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
 {
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
-    BOOST_TEST(link->cuts == 0);
-    BOOST_TEST_REQUIRE(link->sent.size() == 3u);
-    BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0)
+    BOOST_TEST(transport->cuts == 0);
+    BOOST_TEST_REQUIRE(transport->sent.size() == 3u);
+    BOOST_TEST((take_commands(transport->sent.back()->request.bytes()).at(0)
                 == command{"SCRIPT", "LOAD", std::string(stores::redis::record_script.source)}));
 }
 
@@ -336,25 +336,25 @@ BOOST_AUTO_TEST_CASE(look_without_permission_for_the_record_ends_the_connection)
 {
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOPERM No permissions to access a key"));
-    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(transport->cuts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(look_that_finds_another_policy_signs_it_at_once)
 {
     greets_and_looks();
-    auto const before = link->sent.size();
+    auto const before = transport->sent.size();
     answers_look([](command const& asked) {
         return asked[0] == "CONFIG" ? std::optional(
                    replies::list(replies::type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "always"}))
                                     : std::nullopt;
     });
-    BOOST_TEST_REQUIRE(link->sent.size() == before + 1);
-    BOOST_TEST(take_commands(link->sent.back()->request.bytes()).back().at(7) == "1");
+    BOOST_TEST_REQUIRE(transport->sent.size() == before + 1);
+    BOOST_TEST(take_commands(transport->sent.back()->request.bytes()).back().at(7) == "1");
 }
 
 BOOST_AUTO_TEST_CASE(trusts_a_batch_only_with_the_word_of_the_record)
 {
-    link->greets();
+    transport->greets();
     stores::redis::batch with_votes;
     with_votes.request.push("SET", "key", "value");
     with_votes.put(replies::word("OK"));
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(trusts_a_batch_only_with_the_word_of_the_record)
 
 BOOST_AUTO_TEST_CASE(greeting_with_another_word_counts_as_a_restart)
 {
-    link->greets();
+    transport->greets();
     auto const before = met;
     replies::version other;
     other.answer = [](command const& asked) {
@@ -385,65 +385,65 @@ BOOST_AUTO_TEST_CASE(greeting_with_another_word_counts_as_a_restart)
 
 BOOST_AUTO_TEST_CASE(connection_to_a_name_looks_at_all_its_addresses_once)
 {
-    link->all = {"10.0.0.1", "10.0.0.2"};
-    link->here = "10.0.0.1";
-    link->greets();
-    BOOST_TEST((!c.up() && link->cuts == 1 && link->here == "10.0.0.2"));
-    link->ends();
-    BOOST_TEST(link->opened == 2);
+    transport->all = {"10.0.0.1", "10.0.0.2"};
+    transport->here = "10.0.0.1";
+    transport->greets();
+    BOOST_TEST((!c.up() && transport->cuts == 1 && transport->here == "10.0.0.2"));
+    transport->ends();
+    BOOST_TEST(transport->opened == 2);
     BOOST_TEST(disconnections == 0);
-    link->greets();
+    transport->greets();
     BOOST_TEST(c.up());
     reconnects();
-    BOOST_TEST((c.up() && link->cuts == 1));
-    link->ends();
+    BOOST_TEST((c.up() && transport->cuts == 1));
+    transport->ends();
     pass(500ms);
-    link->greets(server_of("restarted", "beef", 1s));  // the other address may lead to another server now
-    BOOST_TEST((!c.up() && link->here == "10.0.0.1"));
+    transport->greets(server_of("restarted", "beef", 1s));  // the other address may lead to another server now
+    BOOST_TEST((!c.up() && transport->here == "10.0.0.1"));
 }
 
 BOOST_AUTO_TEST_CASE(connection_to_a_name_of_several_servers_is_refused_until_it_has_one)
 {
-    link->all = {"10.0.0.1", "10.0.0.2"};
-    link->here = "10.0.0.1";
+    transport->all = {"10.0.0.1", "10.0.0.2"};
+    transport->here = "10.0.0.1";
     for (int i = 0; i < 2; ++i) {
-        link->greets();
-        link->ends();
-        link->greets(server_of("other", "beef", 1s));
+        transport->greets();
+        transport->ends();
+        transport->greets(server_of("other", "beef", 1s));
         BOOST_TEST(!c.up());
-        link->ends();
+        transport->ends();
         BOOST_TEST((c.trouble().error == errc::unsupported_server));
         BOOST_TEST(
             c.trouble().text.find("leads to several servers, at 10.0.0.2 and 10.0.0.1: a node must be one server")
             != std::string::npos);
         pass(10s);
-        link->here = "10.0.0.1";
+        transport->here = "10.0.0.1";
     }
-    link->all = {"10.0.0.1"};
-    link->greets();
+    transport->all = {"10.0.0.1"};
+    transport->greets();
     BOOST_TEST(c.up());
 }
 
 BOOST_AUTO_TEST_CASE(connection_to_another_server_that_ran_meanwhile_is_refused_for_max_ttl)
 {
-    link->greets(server_of("one", "f00d", 100s));
+    transport->greets(server_of("one", "f00d", 100s));
     for (auto const* id : {"two", "one"}) {  // a balancer
         reconnects(server_of(id, id == std::string("two") ? "beef" : "f00d", 100s));
         BOOST_TEST(!c.up());
-        link->ends();
+        transport->ends();
         BOOST_TEST((c.trouble().error == errc::unsupported_server));
         BOOST_TEST(c.trouble().text.find("several servers answer at its address") == 0u);
         BOOST_TEST(c.trouble().text.find("it votes in 60000 ms") != std::string::npos);
         pass(10s);
     }
     pass(50s);
-    link->greets(server_of("one", "f00d", 160s));
+    transport->greets(server_of("one", "f00d", 160s));
     BOOST_TEST(c.up());
 }
 
 BOOST_AUTO_TEST_CASE(connection_to_a_restarted_or_promoted_server_is_accepted)
 {
-    link->greets(server_of("one", "f00d", 100s));
+    transport->greets(server_of("one", "f00d", 100s));
     reconnects(server_of("two", "beef", 1s));
     BOOST_TEST(c.up());
     reconnects(server_of("three", "cafe", 1000s, 'p', 1s));

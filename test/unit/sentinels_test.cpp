@@ -1,10 +1,10 @@
-// The answers of Sentinels, and the connection to the master that they name. The links are scripted, and the test sets
-// the time.
+// The answers of Sentinels, and the connection to the master that they name. The transports are scripted, and the test
+// sets the time.
 
 #include "runtime/manual_runtime.hpp"
-#include "stores/redis/sentinel_link.hpp"
+#include "stores/redis/sentinel_transport.hpp"
 #include "support/redis_replies.hpp"
-#include "support/scripted_link.hpp"
+#include "support/scripted_transport.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -27,13 +27,13 @@ reply at(std::string host, std::string port)
     return list(stores::redis::resp::type::array, {std::move(host), std::move(port)});
 }
 
-struct fixture : link::listener {
+struct fixture : transport::owner {
     fixture()
     {
-        master_link->start(runtime::make_manual_runtime(context.get_executor(), clock), *this);
-        master_link->open(greeting);
+        master_transport->start(runtime::make_manual_runtime(context.get_executor(), clock), *this);
+        master_transport->open(greeting);
     }
-    ~fixture() { master_link->abandon(); }
+    ~fixture() { master_transport->abandon(); }
 
     void connecting() override { ++connects; }
     void answered(std::shared_ptr<batch> const&) override { ++answers; }
@@ -42,19 +42,22 @@ struct fixture : link::listener {
     void ended(node_reply why) override { ends.push_back(std::move(why)); }
 
     void pass(clock::duration d) { clock->advance(context, d); }
-    scripted_link& to(std::string const& where) { return *links[where]; }
-    bool goes_to(std::string const& where) { return links.contains(where) && links[where]->asked == greeting; }
+    scripted_transport& to(std::string const& where) { return *transports[where]; }
+    bool goes_to(std::string const& where)
+    {
+        return transports.contains(where) && transports[where]->asked == greeting;
+    }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
-    std::map<std::string, std::shared_ptr<scripted_link>> links;
+    std::map<std::string, std::shared_ptr<scripted_transport>> transports;
     std::vector<net::url> urls;
     std::shared_ptr<batch> greeting = std::make_shared<batch>();
-    std::shared_ptr<stores::redis::link> master_link = make_sentinel_link(
+    std::shared_ptr<stores::redis::transport> master_transport = make_sentinel_transport(
         net::parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"),
         {.nodes = {}, .connect_timeout = 1s}, [this](net::url const& u) {
             urls.push_back(u);
-            return links[u.host + ':' + u.port] = std::make_shared<scripted_link>();
+            return transports[u.host + ':' + u.port] = std::make_shared<scripted_transport>();
         });
     int connects = 0, answers = 0;
     std::vector<node_reply> ends;
@@ -115,7 +118,7 @@ BOOST_AUTO_TEST_CASE(open_after_a_sentinel_failed_asks_the_next_one_and_remember
     to("s2:7").says({hello, at("m", "1")});
     BOOST_TEST(goes_to("m:1"));
     to("m:1").ends();
-    master_link->open(greeting);
+    master_transport->open(greeting);
     BOOST_TEST(to("s1:26379").opened == 1);
     to("s2:7").says({at("m", "2")});
     BOOST_TEST(goes_to("m:2"));
@@ -135,7 +138,7 @@ BOOST_AUTO_TEST_CASE(open_with_a_sentinel_that_knows_no_master_asks_the_next_one
     BOOST_TEST((ends[0].error == errc::authentication_failed));
     BOOST_TEST(ends[0].text.find("s1:26379: it knows no master by the name \"stock\"; s2:7: WRONGPASS")
                != std::string::npos);
-    master_link->open(greeting);  // the owner does this after a pause
+    master_transport->open(greeting);  // the owner does this after a pause
     BOOST_TEST(to("s1:26379").opened == 2);
 }
 
@@ -150,7 +153,7 @@ BOOST_AUTO_TEST_CASE(open_to_a_silent_sentinel_gives_up)
 BOOST_AUTO_TEST_CASE(kept_connection_ends_when_a_sentinel_names_another_master)
 {
     to("s1:26379").says({hello, at("m", "1")});
-    master_link->server_accepted();
+    master_transport->server_accepted();
     BOOST_TEST(to("m:1").kept);
     pass(1s);
     to("s1:26379").says({at("m", "1")});
@@ -169,7 +172,7 @@ BOOST_AUTO_TEST_CASE(kept_connection_ends_when_the_server_becomes_a_replica)
     to("m:1").says({refused("ERR something else")});
     BOOST_TEST(to("m:1").cuts == 0);
     auto const b = std::make_shared<batch>();
-    master_link->send(b);
+    master_transport->send(b);
     to("m:1").says({refused("READONLY You can't write against a read only replica.")});
     BOOST_TEST(answers == 2);
     BOOST_TEST(to("m:1").cuts == 1);

@@ -1,11 +1,11 @@
-// Notifications about changes of keys, over a scripted link.
+// Notifications about changes of keys, over a scripted transport.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/redis_node.hpp"
 #include "support/asked_operation.hpp"
 #include "support/counted_operation.hpp"
 #include "support/redis_replies.hpp"
-#include "support/scripted_link.hpp"
+#include "support/scripted_transport.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -37,7 +37,7 @@ struct connected_node {
                                              .changed = [this](std::string_view key) { changed.emplace_back(key); }});
         node->submit(std::make_shared<asked_operation>());
         pass();
-        link->says(server({}).answers(link->asked->request));
+        transport->says(server({}).answers(transport->asked->request));
         pass();
     }
     ~connected_node() { node->close(); }
@@ -50,7 +50,7 @@ struct connected_node {
     std::vector<words> sent() const
     {
         std::vector<words> all;
-        for (auto const& command : take_commands(link->asked->request.bytes()))
+        for (auto const& command : take_commands(transport->asked->request.bytes()))
             all.push_back({command.front(), command.front() == "EVALSHA" ? "" : command.back()});
         return all;
     }
@@ -66,7 +66,7 @@ struct connected_node {
         pass();
     }
 
-    void reads(stores::redis::reply r) { link->asked->put(std::move(r)); }
+    void reads(stores::redis::reply r) { transport->asked->put(std::move(r)); }
     void reads_tracked(int left)
     {
         reads(word("OK"));
@@ -77,15 +77,15 @@ struct connected_node {
         return list(stores::redis::resp::type::array, std::move(words));
     }
     static stores::redis::reply denied() { return denied({"5000", "-2", "them"}); }
-    void hears_of(std::string const& key) { link->told->change_read(key); }
-    void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
+    void hears_of(std::string const& key) { transport->told->change_read(key); }
+    void hands_out() { transport->told->answered(std::exchange(transport->asked, {})); }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
-    std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
+    std::shared_ptr<scripted_transport> transport = std::make_shared<scripted_transport>();
     std::shared_ptr<redlock::node> node = stores::redis::make_redis_node(
         net::parse_url("redis://s"), {.nodes = {}, .restart_guard = restart_guard::off, .record = false},
-        std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)), link);
+        std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)), transport);
     std::shared_ptr<asked_operation> asked;
     std::vector<std::string> changed;
 };
@@ -177,11 +177,11 @@ BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_nod
             expected.push_back({"CLIENT", "YES"});
             expected.push_back({"PTTL", key.front()});
         }
-        auto const actual = link->asked ? sent() : std::vector<words>();
+        auto const actual = transport->asked ? sent() : std::vector<words>();
         BOOST_TEST((actual == expected));
         for (std::size_t i = 0; i < one.tracked.size(); ++i)
             reads_tracked(i == 0 ? 900 : -2);  // the first is there, the others have ended meanwhile
-        if (link->asked)
+        if (transport->asked)
             hands_out();
         BOOST_TEST(changed.size() == std::max<std::size_t>(1, one.tracked.size()) - 1);
         for (std::size_t i = 0; i < changed.size(); ++i)
@@ -257,7 +257,7 @@ BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, conn
     hands_out();
     BOOST_TEST(asked->answers == 0);
     pass();
-    BOOST_TEST(link->asked->request.commands() == 4u);
+    BOOST_TEST(transport->asked->request.commands() == 4u);
     reads(replies::text("sha"));
     reads(denied());
     reads_tracked(5000);
@@ -318,9 +318,9 @@ BOOST_FIXTURE_TEST_CASE(change_read_for_thousands_of_keys_examines_each_a_few_ti
 BOOST_FIXTURE_TEST_CASE(submit_of_releases_without_a_connection_examines_each_a_few_times, connected_node)
 {
     counted_operations of;
-    link->ends();
+    transport->ends();
     pass();
-    link->ends();  // now the node knows the reason
+    transport->ends();  // now the node knows the reason
     for (std::size_t i = 0; i < of.count; ++i) {
         node->submit(of.make({.what = commands::release{}}, i));
         pass();
@@ -329,10 +329,10 @@ BOOST_FIXTURE_TEST_CASE(submit_of_releases_without_a_connection_examines_each_a_
     BOOST_TEST(of.all.front()->answers == 0u);
     BOOST_TEST(of.looks <= of.few * of.count);
     clock->advance(context, 2s);
-    link->says(server({}).answers(link->asked->request));
+    transport->says(server({}).answers(transport->asked->request));
     pass();
-    BOOST_TEST(link->asked->entries.size() == of.count);
-    BOOST_TEST((link->asked->entries.front().operation == of.all.front()));
+    BOOST_TEST(transport->asked->entries.size() == of.count);
+    BOOST_TEST((transport->asked->entries.front().operation == of.all.front()));
 }
 
 BOOST_FIXTURE_TEST_CASE(submit_to_a_silent_server_examines_each_a_few_times, connected_node)

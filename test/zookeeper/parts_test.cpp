@@ -13,6 +13,7 @@
 #include <redlock/zookeeper.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <zookeeper/zookeeper.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -42,14 +42,11 @@ void check(etcd_options const& o)
 
 address parse_address(std::string_view url, etcd_options defaults)
 {
-    auto read = kit::read_location(url, {.scheme = "etcd://", .port = "2379", .path = "prefix"});
-    address a{.members = std::move(read.members),
-              .user = std::move(read.user),
-              .password = std::move(read.password),
-              .tls = url.starts_with("etcds://"),
-              .options = std::move(defaults)};
+    auto const read = kit::read_location(url, {.scheme = "etcd://", .port = "2379", .path = "prefix"});
+    auto a = kit::address_at(read, std::move(defaults));
+    a.tls = url.starts_with("etcds://");
     if (!read.path.empty())
-        a.options.prefix = std::move(read.path);
+        a.options.prefix = read.path;
     for (auto const& [name, value] : read.parameters)
         read_option(name, value, a.options);
     check(a.options);

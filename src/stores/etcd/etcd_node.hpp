@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/etcd/address.hpp"
-#include "stores/etcd/channel.hpp"
+#include "stores/etcd/transport.hpp"
 
 #include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>

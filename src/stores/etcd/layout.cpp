@@ -69,13 +69,6 @@ void add_holds(std::vector<std::string>& conditions, std::string_view key, std::
 
 std::string to_text(std::uint64_t counter) { return fmt::format("{:020}", counter); }
 
-std::uint64_t to_counter(std::string_view text)
-{
-    std::uint64_t counter = 0;
-    std::from_chars(text.data(), text.data() + text.size(), counter);
-    return counter;
-}
-
 std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease)
 {
     auto const set = put(key, to_text(number), lease);

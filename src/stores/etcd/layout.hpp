@@ -1,10 +1,9 @@
 #pragma once
 
 #include "stores/etcd/json.hpp"
+#include "stores/kit/content.hpp"
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +30,7 @@ struct layout {
 };
 
 /// The value of a lock's key.
-struct content {
-    std::string value{};
-    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: another program wrote the key
-};
+using kit::content;
 
 std::string to_text(content const&);
 content to_content(std::string_view text);
@@ -44,7 +40,7 @@ void add_holds(std::vector<std::string>& conditions, std::string_view key, std::
 
 /// The order of these texts is the order of the numbers.
 std::string to_text(std::uint64_t counter);
-std::uint64_t to_counter(std::string_view text);
+using kit::to_counter;
 
 /// A step: raises the number at @p key to @p number if it is lower or missing.
 std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease = {});

@@ -26,18 +26,18 @@ std::string move_one(kit::leased const& l, std::string const& lease, layout cons
 
 }  // namespace
 
-std::string move::next(session const& s, std::uint32_t connection, layout const& names, kit::expiries const& ours)
+std::string move::next(leases const& to, std::uint32_t connection, layout const& names, kit::expiries const& ours)
 {
-    auto const all = ours.outliving(clock::now() + s.ttl() / 2, keys_of_part);
-    good_until_ = s.good_until();
+    auto const all = ours.outliving(clock::now() + to.ttl() / 2, keys_of_part);
+    good_until_ = to.good_until();
     under_way_.clear();
-    transaction_text t{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
+    transaction_text t{{is_equal(to.key(), to_text(connection))}, {put_under(to.key(), to.lease())}, {}};
     // Two rounds may have left values at one key. One transaction must not set a key twice.
     std::set<std::string> locks;
     for (auto const& l : all) {
         if (l.what == kit::leased::kind::lock && !locks.insert(l.key).second)
             continue;
-        t.then.push_back(move_one(l, s.lease(), names));
+        t.then.push_back(move_one(l, to.lease(), names));
         under_way_.push_back(l);
     }
     is_over_ = under_way_.size() < keys_of_part && under_way_.size() == all.size();

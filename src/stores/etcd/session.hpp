@@ -1,64 +1,92 @@
 #pragma once
 
-#include <redlock/clock.hpp>
+#include "stores/etcd/transport.hpp"
+#include "stores/etcd/leases.hpp"
+
+#include <redlock/node.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace redlock::stores::etcd {
 
-/** The leases of a node's keys, over several connections, and a key under the latest lease.
+/** A session with one member: the greeting, and then three connections: for transactions, one after the other; for new
+    leases; for watches. If one of them ends, the session ends.
 
-    The node never prolongs a lease. A leader that was paused does not know of a prolongation. When it goes on, it may
-    revoke the lease by its own clock, before it learns of the new leader. This is etcd issue 15247, and the releases
-    that name the issue fix only a part of it. So the node gets a new lease after a third of the ttl. If nobody prolongs
-    a lease, no member revokes it too early. Each key stays under its lease, and is promised the end of that lease,
-    until it is renewed or moved: see @ref move.
-
-    The session's key holds the number of the current connection, and each transaction has this number as a condition.
-    So etcd does not carry out late requests of earlier connections or ended leases.
+    Used as a std::shared_ptr, on the executor.
 */
-class session {
+class session : public std::enable_shared_from_this<session> {
 public:
-    /// @p drift_factor: see manager_options. @p prefix: of the key's name. A node that only reads has no lease, and its
-    /// key does not exist.
-    session(std::string prefix, double drift_factor, bool reads_only);
+    class owner {
+    public:
+        /// The member has sent this first answer. @return with an error: why it must not vote
+        virtual node_reply check_server(json::object const& answer) = 0;
+        virtual void up() = 0;
+        /// The next transaction to send. Empty: none until @ref wake.
+        virtual std::string next() = 0;
+        /// The answer to the latest transaction. If its outcome is unknown, the session ends.
+        virtual void answered(answer) = 0;
+        /// The latest lease has ended, and all its keys. The session ends.
+        virtual void lost() = 0;
+        /// A watched key was deleted, or changed. @p revision zero: the server has ended the watch.
+        virtual void touched(std::uint64_t watch, std::int64_t revision) = 0;
 
-    bool reads_only() const noexcept { return reads_only_; }
-    bool open() const noexcept { return !lease_.empty(); }
-    std::string const& lease() const noexcept { return lease_; }
-    std::string const& key() const noexcept { return key_; }
-    std::chrono::milliseconds ttl() const noexcept { return ttl_; }
+    protected:
+        ~owner() = default;
+    };
 
-    /// The first lease has been granted. The node asked for it at @p sent.
-    void begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
-    void end();
+    /// @p number: the number of the connection.
+    session(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>,
+            std::shared_ptr<leases>, std::uint32_t number, surroundings const&, owner&);
 
-    /// The next lease has been granted.
-    void renew(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
+    server const& where() const noexcept { return *server_; }
 
-    /// The latest lease lives at least until then.
-    clock::time_point good_until() const noexcept { return good_until_; }
+    /// Runs until the session ends. @return why it has ended
+    asio::awaitable<node_reply> run();
 
-    /// When to ask for the next lease.
-    clock::time_point due() const noexcept { return due_; }
-    void ask_again_at(clock::time_point when) noexcept { due_ = when; }
+    void wake();
+    void ask_again_soon();  ///< for a lease: the server has refused one, or did not move keys to it
+    void watch(std::string message);
+    void end(node_reply why);
+    void lose();  ///< ends the session because the latest lease has ended
 
-    /// The leases that may not have ended yet.
-    std::vector<std::string> leases() const;
+    void close();                                  ///< at once; the owner gets no more calls
+    void abandon() noexcept { owner_ = nullptr; }  ///< touches nothing that belongs to the context
+    /// Like @ref close, and revokes the leases. No request may be in flight.
+    void end_leases();
 
 private:
-    std::string const prefix_;
-    double const drift_factor_;
-    bool const reads_only_;
-    std::string lease_;  ///< the latest
-    std::string key_;
-    std::chrono::milliseconds ttl_{};
-    clock::time_point good_until_{}, due_{};
-    std::deque<std::pair<std::string, clock::time_point>> all_;  ///< each lease, with a time at which it has ended
+    static asio::awaitable<void> keep_lease_alive(std::shared_ptr<session>);
+    static asio::awaitable<void> hear(std::shared_ptr<session>);
+    static asio::awaitable<void> talk(std::shared_ptr<session>);
+    static asio::awaitable<void> revoke(std::shared_ptr<session>);
+
+    asio::awaitable<node_reply> greet();
+    asio::awaitable<node_reply> authenticate();
+    asio::awaitable<answer> take_over();
+    asio::awaitable<node_reply> open_others();
+    asio::awaitable<void> send();
+    asio::awaitable<answer> grant(transport&, std::chrono::milliseconds timeout);
+    void read(json::object const& result);
+    void close_transports();
+
+    std::shared_ptr<server const> const server_;
+    std::shared_ptr<address const> const address_;
+    std::shared_ptr<leases> const leases_;
+    std::uint32_t const number_;
+    owner* owner_;  ///< null after the end
+    std::shared_ptr<transport> const commands_, keeper_, watcher_;
+    timer wake_, due_, beat_;
+    std::string token_;
+    std::deque<std::string> messages_;
+    unsigned unanswered_beats_ = 0;
+    node_reply why_;
 };
 
 }  // namespace redlock::stores::etcd

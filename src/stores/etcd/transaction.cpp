@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-std::string transaction::text(scope const& s) const
+std::string transaction::encode(scope const& s) const
 {
     auto const& c = command();
     switch (c.which()) {
@@ -60,7 +60,7 @@ bool transaction::adds(scope const& s) const
                && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
 }
 
-std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
+std::optional<node_reply> transaction::decode(json::object const& answer, scope const& s)
 {
     bool const succeeded = is_true(answer, "succeeded");
     switch (command().which()) {
@@ -193,12 +193,8 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
         if (!there.empty() && !(c.grows() && to_content(bytes(there, "value")).value == c.value))
             r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
-    if (!c.has_several_keys() && !r.taken.empty()) {
-        r.text = to_content(bytes(found(answer, 0), "value")).value;
-        r.remaining = r.taken.front().remaining;
-        r.handed_on = r.taken.front().handed_on;
-        r.taken.clear();
-    }
+    if (!c.has_several_keys() && !r.taken.empty())
+        kit::tell_of_only_key(r, to_content(bytes(found(answer, 0), "value")).value);
     return r;
 }
 

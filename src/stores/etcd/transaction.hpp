@@ -41,7 +41,7 @@ class transaction {
 public:
     explicit transaction(std::shared_ptr<node_operation> o) : operation(std::move(o)) {}
 
-    std::string text(scope const&) const;
+    std::string encode(scope const&) const;
 
     /// The same for an extension of one key whose text the node knows, with one condition. Several of these become one
     /// step. It changes nothing if one of the conditions fails.
@@ -50,8 +50,8 @@ public:
     /// Whether the transaction may add to the database.
     bool adds(scope const&) const;
 
-    /// The reply, from the answer to @ref text. Nothing: the transaction has only read, and must be sent again.
-    std::optional<node_reply> hear(json::object const& answer, scope const&);
+    /// The reply, from the answer to @ref encode. Nothing: the transaction has only read, and must be sent again.
+    std::optional<node_reply> decode(json::object const& answer, scope const&);
 
     std::shared_ptr<node_operation> operation;
     bool alone = false;    ///< etcd refused it together with others

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <initializer_list>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -46,17 +45,6 @@ template <class Options>
 std::string shown_table(Options const& o)
 {
     return o.table == Options().table ? std::string() : "?table=" + o.table;
-}
-
-/// Checks options that a program has set. @param type the name of their class, for messages
-template <class Options>
-void check_defaults(Options const& o, void (*check)(Options const&), std::string const& type)
-{
-    try {
-        check(o);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument("redlock::" + type + ": " + e.what());
-    }
 }
 
 /// @p text in one line, without @p secrets, as @ref net::without.

@@ -27,7 +27,7 @@ std::function<void(log_level, std::string_view)> logger(manager_options const& c
     };
 }
 
-lease_node::lease_node(lease_settings s, std::function<std::unique_ptr<driver>(lease_node&)> const& make_driver)
+lease_node::lease_node(lease_settings s, std::function<std::unique_ptr<driver>(driver::owner&)> const& make_driver)
     : settings_(std::move(s)), members_(settings_.members, settings_.seed), driver_(make_driver(*this))
 {
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "stores/kit/deletions.hpp"
+#include "stores/kit/driver.hpp"
 #include "stores/kit/expiries.hpp"
 #include "stores/kit/history.hpp"
 #include "stores/kit/members.hpp"
 #include "stores/kit/pending_queue.hpp"
+#include "stores/kit/timer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
@@ -13,7 +15,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -27,38 +28,6 @@
 #include <string_view>
 
 namespace redlock::stores::kit {
-
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
-
-/// The code for one kind of store: it connects to a server, and encodes commands. All functions run on the executor.
-class driver {
-public:
-    virtual ~driver() = default;
-
-    /// Connects to a server, and returns when the connection has ended. @return why it has ended
-    virtual asio::awaitable<node_reply> visit(std::size_t member) = 0;
-
-    virtual void add(operation) = 0;
-
-    /// Sends waiting operations. There is a connection.
-    virtual void send() = 0;
-
-    /// See @ref pending_queue::refuse.
-    virtual void refuse(node_reply const& trouble, bool all, finished& over) = 0;
-
-    /// Called once a second while there is a connection.
-    virtual void tidy() {}
-
-    /// The connection has ended. Completes the operations that were sent and are not answered.
-    virtual void disconnected(node_reply const& why) = 0;
-
-    /// Ends the connection at once, and moves all operations to @p over. If @p is_idle and no operation is under way,
-    /// the driver also ends the session.
-    virtual void close(bool is_idle, finished& over) = 0;
-
-    /// Like @ref close, but the execution context is being destroyed: only drops what refers to it.
-    virtual void abandon() = 0;
-};
 
 /// The parameters of a node with leases.
 struct lease_settings {
@@ -82,9 +51,9 @@ std::function<void(log_level, std::string_view)> logger(manager_options const&, 
     It has one session, and uses one server at a time. If a connection ends, it connects to the next server. It deletes
     expired keys itself, because its lease lives longer.
 */
-class lease_node final : public node, public std::enable_shared_from_this<lease_node> {
+class lease_node final : public node, driver::owner, public std::enable_shared_from_this<lease_node> {
 public:
-    lease_node(lease_settings, std::function<std::unique_ptr<driver>(lease_node&)> const& make_driver);
+    lease_node(lease_settings, std::function<std::unique_ptr<driver>(driver::owner&)> const& make_driver);
 
     std::string const& name() const noexcept override { return settings_.name; }
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
@@ -97,36 +66,23 @@ public:
     void close() override;
     void abandon() override;
 
-    // The functions below are for the driver.
-
-    std::shared_ptr<kit::expiries> const& expiries() const noexcept { return expiries_; }
-    std::uint32_t next_connection() noexcept { return members_.next_connection(); }
-    std::uint32_t connection() const noexcept { return members_.connection(); }
-
-    /// The driver has connected to the servers with this @p id, and the number of their latest change.
-    /// @return with an error: why the servers must not vote
-    node_reply check_server(std::string const& id, std::int64_t change);
-    void heard(std::int64_t change) { history_.heard(change); }
-
-    /// The connection is up, and the servers may vote. @param words text for the log
-    void up(std::string_view words);
-
-    /// The session has ended, and all locks with it. @param what the word for the session, such as "lease"
-    void lost(std::string_view what);
-
-    void flush_soon();
-
-    /// Updates the expiries with the reply to a command: see @ref expiries::note.
-    void note(node_command const&, node_reply&, clock::time_point sent,
-              clock::time_point kept = clock::time_point::max());
-
-    /// Notifies the manager that a key has changed. Empty: changes may have been missed.
-    void tell(std::string const& name);
-
 private:
     struct timers {
         timer look, pause;
     };
+
+    std::shared_ptr<void> keep_alive() override { return shared_from_this(); }
+    std::shared_ptr<kit::expiries> const& expiries() const noexcept override { return expiries_; }
+    std::uint32_t next_connection() noexcept override { return members_.next_connection(); }
+    std::uint32_t connection() const noexcept override { return members_.connection(); }
+    node_reply check_server(std::string const& id, std::int64_t change) override;
+    void heard(std::int64_t change) override { history_.heard(change); }
+    void up(std::string_view words) override;
+    void lost(std::string_view what) override;
+    void flush_soon() override;
+    void note(node_command const&, node_reply&, clock::time_point sent,
+              clock::time_point kept = clock::time_point::max()) override;
+    void tell(std::string const& name) override;
 
     static asio::awaitable<void> serve(std::shared_ptr<lease_node>);
     static asio::awaitable<void> run_every_second(std::shared_ptr<lease_node>);

@@ -5,6 +5,7 @@
 #include <redlock/manager_options.hpp>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,13 @@ struct address {
     credentials_function credentials{};  ///< as in `manager_options`
 };
 
+/// The address at @p l. Its name is still empty. @p o: the options that its parameters do not set
+template <class Options>
+address<Options> address_at(location const& l, Options o)
+{
+    return {.members = l.members, .user = l.user, .password = l.password, .options = std::move(o)};
+}
+
 // The functions below throw std::invalid_argument. Its text names the mistake, and contains no secrets.
 
 location read_location(std::string_view url, dialect const&);
@@ -54,5 +62,16 @@ std::chrono::milliseconds read_duration(std::string_view name, std::string_view 
 void check_range(std::string_view name, long long value, long long least, long long most, std::string_view unit);
 
 [[noreturn]] void refuse(std::string const& what);
+
+/// Checks options that a program has set. @param type the name of their class, for messages
+template <class Options>
+void check_defaults(Options const& o, void (*check)(Options const&), std::string const& type)
+{
+    try {
+        check(o);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument("redlock::" + type + ": " + e.what());
+    }
+}
 
 }  // namespace redlock::stores::kit

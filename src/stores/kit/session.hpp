@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/server_memory.hpp"
+#include "stores/kit/timer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/error.hpp>
@@ -8,7 +9,6 @@
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include <chrono>
@@ -22,8 +22,6 @@
 #include <vector>
 
 namespace redlock::stores::kit {
-
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
 /// The process or thread of the server that executes the commands of one connection.
 struct backend {

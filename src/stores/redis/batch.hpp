@@ -5,6 +5,7 @@
 #include "stores/redis/resp.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/node.hpp>
 
 #include <algorithm>
 #include <cstddef>

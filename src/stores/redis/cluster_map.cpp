@@ -1,5 +1,6 @@
 #include "stores/redis/cluster_map.hpp"
 
+#include "stores/redis/decoder.hpp"
 #include "net/url_text.hpp"
 
 #include <algorithm>
@@ -177,7 +178,7 @@ net::place cluster_map::target_of(net::place const& p) const
 node_reply read_cluster(reply const& answer, net::url const& asked, cluster_map& map)
 {
     if (answer.is_error()) {
-        auto r = interpret_error(answer.text);
+        auto r = decode_error(answer.text);
         return r.error == errc::server_error
                    ? node_reply{.error = errc::unsupported_server, .text = "this is no member of a cluster: " + r.text}
                    : r;

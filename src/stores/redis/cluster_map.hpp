@@ -4,6 +4,8 @@
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
+#include <redlock/node.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -25,12 +25,12 @@ constexpr unsigned leaving_asked_max = 3;
 }  // namespace
 
 cluster_members::cluster_members(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
-                                 link_factory make_link, cluster_map& map, owner& o)
+                                 transport_factory make_transport, cluster_map& map, owner& o)
     : url_(cluster),
       name_(cluster.name()),
       settings_(c),
       group_(std::move(g)),
-      make_link_(std::move(make_link)),
+      make_transport_(std::move(make_transport)),
       map_(map),
       owner_(o)
 {
@@ -93,7 +93,7 @@ try {
     where.cluster = name_;
     where.tag = map_.tag_of(p);
     where.routes = {{p, map_.target_of(p)}};
-    auto const n = make_redis_node(where, settings_, group_, make_link_(where));
+    auto const n = make_redis_node(where, settings_, group_, make_transport_(where));
     members_.push_back({.number = number_, .where = p, .target = map_.target_of(p), .tag = where.tag, .node = n});
     auto const connected = [this, self = self_, number = number_](server_identity const& server) {
         if (auto const alive = self.lock())

@@ -61,7 +61,7 @@ public:
     };
 
     /// @param map the members keep it up to date
-    cluster_members(net::url const& cluster, manager_options const&, std::shared_ptr<group>, link_factory,
+    cluster_members(net::url const& cluster, manager_options const&, std::shared_ptr<group>, transport_factory,
                     cluster_map& map, owner&);
 
     /// @param self the owner of this object; callbacks lock it, and do nothing if it is gone
@@ -133,7 +133,7 @@ private:
     std::string const name_;
     manager_options const settings_;
     std::shared_ptr<redis::group> const group_;
-    link_factory const make_link_;
+    transport_factory const make_transport_;
     cluster_map& map_;
     owner& owner_;
     std::shared_ptr<runtime::runtime> runtime_;

@@ -59,11 +59,11 @@ class cluster_node final : public node,
                            public std::enable_shared_from_this<cluster_node> {
 public:
     cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
-                 link_factory const& make_link)
+                 transport_factory const& make_transport)
         : name_(cluster.name()),
           group_(std::move(g)),
-          members_(cluster, c, group_, make_link, map_, *this),
-          inquiry_(seeds_of(cluster), false, ask_for_cluster(), c, make_link, *this)
+          members_(cluster, c, group_, make_transport, map_, *this),
+          inquiry_(seeds_of(cluster), false, ask_for_cluster(), c, make_transport, *this)
     {
     }
 
@@ -339,9 +339,9 @@ private:
 }  // namespace
 
 std::shared_ptr<node> make_cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
-                                        link_factory make_link)
+                                        transport_factory make_transport)
 {
-    return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_link));
+    return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_transport));
 }
 
 }  // namespace redlock::stores::redis

@@ -12,6 +12,7 @@
 namespace redlock::stores::redis {
 
 /// A cluster that votes as one node. It passes each operation to the node of the master that owns the key's slot.
-std::shared_ptr<node> make_cluster_node(net::url const&, manager_options const&, std::shared_ptr<group>, link_factory);
+std::shared_ptr<node> make_cluster_node(net::url const&, manager_options const&, std::shared_ptr<group>,
+                                        transport_factory);
 
 }  // namespace redlock::stores::redis

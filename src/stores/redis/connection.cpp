@@ -1,5 +1,6 @@
 #include "stores/redis/connection.hpp"
 
+#include "stores/redis/decoder.hpp"
 #include "core/backoff.hpp"
 #include "core/quarantine.hpp"
 #include "stores/redis/scripts.hpp"
@@ -20,28 +21,25 @@ constexpr std::chrono::milliseconds time_to_read{10};  // for replies that have 
 constexpr std::size_t spare_max = 8;
 constexpr unsigned hung_up_max = 2;  // once may be a server that is being stopped
 
-bool is_forbidden(reply const& r)
-{
-    return r.is_error() && interpret_error(r.text, {}).error == errc::permission_denied;
-}
+bool is_forbidden(reply const& r) { return r.is_error() && decode_error(r.text, {}).error == errc::permission_denied; }
 
 }  // namespace
 
-connection::connection(net::url const& server, manager_options const& c, owner& o, std::shared_ptr<link> l)
+connection::connection(net::url const& server, manager_options const& c, owner& o, std::shared_ptr<transport> t)
     : greeting_(server, c),
       is_chosen_(server.topology == net::topology::sentinel),
       node_timeout_(c.node_timeout),
       max_ttl_(c.max_ttl),
       greeting_limit_((server.transport == net::transport::tls ? 3 : 2) * c.connect_timeout),
       owner_(o),
-      link_(std::move(l))
+      transport_(std::move(t))
 {
 }
 
 void connection::start(std::shared_ptr<runtime::runtime> r)
 {
     runtime_ = std::move(r);
-    link_->start(runtime_, *this);
+    transport_->start(runtime_, *this);
 }
 
 void connection::open()
@@ -57,7 +55,7 @@ void connection::close()
     retry_.clear();
     deadline_.clear();
     look_soon_.clear();
-    link_->close();
+    transport_->close();
     in_flight_.clear();
     runtime_.reset();
 }
@@ -69,7 +67,7 @@ void connection::abandon()
     deadline_.clear();
     look_soon_.clear();
     in_flight_.clear();
-    link_->abandon();
+    transport_->abandon();
     runtime_.reset();
 }
 
@@ -84,7 +82,7 @@ try {
         asked_->request.push("PING");
     else
         greeting_.ask(asked_->request, random_word());
-    link_->open(asked_);
+    transport_->open(asked_);
 } catch (std::exception const& e) {  // no password, or no memory
     asked_.reset();
     ended({.error = errc::node_unreachable, .text = e.what()});  // out of memory
@@ -98,13 +96,13 @@ try {
         return;  // the connection has ended
     asks_for_ping_ = false;
     auto const& pong = asked_->replies[0];
-    auto const why = pong.is_error() ? interpret_error(pong.text, {greeting_.secret()}) : node_reply();
+    auto const why = pong.is_error() ? decode_error(pong.text, {greeting_.secret()}) : node_reply();
     if (why.error && why.error != errc::authentication_failed && why.error != errc::permission_denied)
         return give_up_greeting(why);
     knows_ping_ = true;
     asked_ = std::make_shared<batch>();
     greeting_.ask(asked_->request, random_word());
-    link_->send(asked_);
+    transport_->send(asked_);
 } catch (std::exception const& e) {  // no password, or no memory
     give_up_greeting({.error = errc::node_unreachable, .text = e.what()});
 }
@@ -113,7 +111,7 @@ void connection::give_up_greeting(node_reply why)
 {
     refused_ = true;
     set_trouble(std::move(why));
-    link_->cut();
+    transport_->cut();
 }
 
 // Connecting and TLS have their own timeouts; this timeout is for a server that does not answer the greeting.
@@ -126,13 +124,13 @@ void connection::greeted()
     auto const server = greeting_.read({asked_->replies.data(), asked_->request.commands()});
     if (looks_elsewhere(server)) {
         looks_elsewhere_ = true;
-        link_->server_accepted();
-        return link_->cut();
+        transport_->server_accepted();
+        return transport_->cut();
     }
     if (auto refusal = check_server(server); refusal.error) {
         return give_up_greeting(std::move(refusal));
     }
-    link_->server_accepted();
+    transport_->server_accepted();
     auto const before = std::exchange(lingering_, number_);
     if (++number_ == 0)
         ++number_;
@@ -160,11 +158,11 @@ bool connection::looks_elsewhere(introduction const& server)
 {
     if (server.refusal.error || server.run_id.empty())
         return false;
-    auto found = census_.met(link_->address(), server.run_id, link_->addresses());
+    auto found = census_.met(transport_->address(), server.run_id, transport_->addresses());
     other_address_ = std::move(found.other);
     if (found.next.empty())
         return false;
-    link_->prefer(std::move(found.next));
+    transport_->prefer(std::move(found.next));
     return true;
 }
 
@@ -176,7 +174,7 @@ node_reply connection::check_server(introduction const& server)
     if (auto const other = std::exchange(other_address_, {}); !other.empty()) {
         census_.clear();
         return {.error = errc::unsupported_server,
-                .text = fmt::format("its name leads to several servers, at {} and {}: {}", link_->address(), other,
+                .text = fmt::format("its name leads to several servers, at {} and {}: {}", transport_->address(), other,
                                     core::one_address_each)};
     }
     answers_ = {.policy = server.tells_of_policy && greeting_.wants_record(),
@@ -224,11 +222,11 @@ void connection::send(std::shared_ptr<batch> const& b)
     b->connection = number_;
     try {
         in_flight_.push_back(b);
-        link_->send(b);
-    } catch (std::exception const& e) {  // out of memory: the link will never answer the batch
+        transport_->send(b);
+    } catch (std::exception const& e) {  // out of memory: the transport will never answer the batch
         std::erase(in_flight_, b);
         owner_.answered(*b);
-        link_->cut();
+        transport_->cut();
         owner_.log(log_level::error, e.what());
     }
 }
@@ -275,13 +273,13 @@ void connection::deadline_passed()
 {
     if (!up_) {
         knows_ping_ = false;  // this client ends the connection, not the server
-        return link_->cut();
+        return transport_->cut();
     }
     if (!in_flight_.empty() && in_flight_.front()->number == looked_at_) {
         if (!std::exchange(suspected_, true))
             return runtime_->set(deadline_, runtime_->now() + time_to_read);
         owner_.log(log_level::warning, "it has stopped answering");
-        return link_->cut();
+        return transport_->cut();
     }
     suspected_ = false;
     look_again_later();
@@ -330,7 +328,7 @@ void connection::looked(batch const& answer, questions asked)
         answers_.memory = !is_forbidden(*reply);
         if (auto const why = greeting_.may_evict(*reply++); why.error) {
             owner_.log(log_level::warning, why.error.message() + ": " + why.text);
-            return link_->cut();
+            return transport_->cut();
         }
     }
     if (asked.record)
@@ -352,7 +350,7 @@ void connection::looked_at_record(reply const& answer)
         bool const is_other = !memory_.word().empty() && record.memory.word != memory_.word();
         if (is_other) {
             owner_.log(log_level::warning, "its record is gone or begins anew, so it may have forgotten locks");
-            return link_->cut();
+            return transport_->cut();
         }
         bool const is_first = memory_.word().empty();
         bool const has_changed = memory_.told(record.memory, runtime_->now());
@@ -369,7 +367,7 @@ void connection::looked_at_record(reply const& answer)
         return owner_.record_has_moved();
     if (why.error == errc::node_read_only || greeting_.refusal_without_record(why).error) {
         owner_.log(log_level::warning, why.error.message() + ": " + why.text);
-        return link_->cut();  // the next greeting says what is wrong
+        return transport_->cut();  // the next greeting says what is wrong
     }
     answers_.record = why.error != errc::permission_denied;
     lacks_record(why);
@@ -426,7 +424,7 @@ void connection::ended(node_reply why)
         owner_.log(log_level::warning, "connection lost: " + why.text);
     } else if (!refused_ && asked && asked->has(0) && asked->replies[0].is_error()) {
         // A server that has too many clients, or requires a password, sends an error before it ends the connection.
-        set_trouble(interpret_error(asked->replies[0].text, {greeting_.secret()}));
+        set_trouble(decode_error(asked->replies[0].text, {greeting_.secret()}));
     } else if (hung_up_ >= hung_up_max) {
         set_trouble(
             {.error = errc::unsupported_server,

@@ -6,7 +6,7 @@
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
 #include "stores/redis/greeting.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/server_record.hpp"
 
 #include <redlock/manager_options.hpp>
@@ -30,7 +30,7 @@ namespace redlock::stores::redis {
 
     The class is large because connecting, greeting, heartbeats and the end of a connection share one state.
 */
-class connection final : link::listener {
+class connection final : transport::owner {
 public:
     class owner {
     public:
@@ -50,7 +50,7 @@ public:
         virtual void disconnected() = 0;
         /// The batch holds the replies that arrived; no more will follow.
         virtual void answered(batch&) = 0;
-        virtual void change_read(std::string_view key) = 0;  ///< see link::listener
+        virtual void change_read(std::string_view key) = 0;  ///< see transport::owner
         virtual void changed(std::string_view key) = 0;
         virtual void log(log_level, std::string const& what) const = 0;
 
@@ -58,8 +58,8 @@ public:
         ~owner() = default;
     };
 
-    connection(net::url const&, manager_options const&, owner&, std::shared_ptr<link>);
-    ~connection() { link_->abandon(); }
+    connection(net::url const&, manager_options const&, owner&, std::shared_ptr<transport>);
+    ~connection() { transport_->abandon(); }
     connection(connection const&) = delete;
     connection& operator=(connection const&) = delete;
 
@@ -111,7 +111,7 @@ public:
     void note_old_set() { look(memory_.verdict(core::beginning::in_old_set), nullptr); }
 
     /// Another connection must be made: what is known about the server has changed.
-    void greet_again() { link_->cut(); }
+    void greet_again() { transport_->cut(); }
 
     /// The password, which must not be shown.
     std::string_view secret() const { return greeting_.secret(); }
@@ -157,7 +157,7 @@ private:
     std::chrono::milliseconds const node_timeout_, max_ttl_;
     clock::duration const greeting_limit_;
     owner& owner_;
-    std::shared_ptr<link> const link_;
+    std::shared_ptr<transport> const transport_;
     std::shared_ptr<runtime::runtime> runtime_;
 
     runtime::alarm retry_{[this] { attempt(); }};

@@ -1,5 +1,6 @@
 #include "stores/redis/greeting.hpp"
 
+#include "stores/redis/decoder.hpp"
 #include "core/key.hpp"
 #include "core/told_time.hpp"
 #include "stores/redis/scripts.hpp"
@@ -147,7 +148,7 @@ introduction greeting::read_to_read(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {secret()});
+        auto refusal = decode_error(r.text, {secret()});
         bool const is_optional = &r == &replies[1] && !is_temporary(refusal.error);
         if (!is_optional)
             i.refusal = std::move(refusal);
@@ -176,7 +177,7 @@ introduction greeting::read(std::span<reply const> replies) const
         return i;
     }
     if (selects_database() && replies[questions].is_error()) {
-        i.refusal = interpret_error(replies[questions].text, {secret()});
+        i.refusal = decode_error(replies[questions].text, {secret()});
         return i;
     }
     i.refusal = not_now(replies);
@@ -241,7 +242,7 @@ bool greeting::checks_type(std::span<reply const> trial)
 node_reply greeting::refusal_of_welcome(reply const& welcome) const
 {
     if (welcome.is_error()) {
-        auto r = interpret_error(welcome.text, {secret()});
+        auto r = decode_error(welcome.text, {secret()});
         if (r.error == errc::server_error && r.untouched)  // the server does not know HELLO
             r.error = errc::unsupported_server;
         if (r.error == errc::unsupported_server)
@@ -291,7 +292,7 @@ node_reply greeting::not_now(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {secret()});
+        auto refusal = decode_error(r.text, {secret()});
         if (refusal.error == errc::node_busy || refusal.error == errc::node_loading)
             return refusal;
     }
@@ -330,7 +331,7 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {secret()});
+        auto refusal = decode_error(r.text, {secret()});
         // An access list may allow only some names of locks; then each vote shows whether it allows ours. But if the
         // list allows SET for a key, it must allow the other commands, too.
         bool const about_keys = refusal.error == errc::permission_denied && r.text.find(" key") != std::string::npos;

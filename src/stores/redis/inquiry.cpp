@@ -1,5 +1,7 @@
 #include "stores/redis/inquiry.hpp"
 
+#include "stores/redis/decoder.hpp"
+
 #include <exception>
 #include <utility>
 
@@ -14,18 +16,18 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 }  // namespace
 
 inquiry::inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question,
-                 manager_options const& c, link_factory const& make_link, owner& o)
+                 manager_options const& c, transport_factory const& make_transport, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
     for (auto const& where : servers)
-        servers_.push_back({where, {where, c.credentials, of_sentinels}, make_link(where)});
+        servers_.push_back({where, {where, c.credentials, of_sentinels}, make_transport(where)});
 }
 
 void inquiry::start(std::shared_ptr<runtime::runtime> r)
 {
     runtime_ = std::move(r);
     for (auto& s : servers_)
-        s.link->start(runtime_, *this);
+        s.transport->start(runtime_, *this);
 }
 
 void inquiry::close()
@@ -33,7 +35,7 @@ void inquiry::close()
     again_.clear();
     late_.clear();
     for (auto& s : servers_)
-        s.link->close();
+        s.transport->close();
     runtime_.reset();
 }
 
@@ -42,7 +44,7 @@ void inquiry::abandon()
     again_.clear();
     late_.clear();
     for (auto& s : servers_)
-        s.link->abandon();
+        s.transport->abandon();
     runtime_.reset();
 }
 
@@ -62,7 +64,7 @@ void inquiry::ask_current()
     if (up_) {
         asked_->request.append(question_);
         runtime_->set(late_, runtime_->now() + limit_);
-        return current().link->send(asked_);
+        return current().transport->send(asked_);
     }
     try {
         current().hello.say(asked_->request);
@@ -70,17 +72,17 @@ void inquiry::ask_current()
         return ended({.error = errc::node_unreachable, .text = e.what()});
     }
     asked_->request.append(question_);
-    current().link->open(asked_);
+    current().transport->open(asked_);
 }
 
-// The host name is resolved by now; the link has its own timeout for that.
+// The host name is resolved by now; the transport has its own timeout for that.
 void inquiry::connecting() { runtime_->set(late_, runtime_->now() + 3 * limit_); }
 
 void inquiry::answered(std::shared_ptr<batch> const& b)
 {
     auto const questions = b->request.commands();
     if (b != asked_ || !b->has(questions - 1))
-        return;  // the connection has ended; the link calls ended(), too
+        return;  // the connection has ended; the transport calls ended(), too
     late_.clear();
     asked_.reset();
     auto const why = check_answer(*b);
@@ -88,10 +90,10 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
         return;  // the owner has closed this inquiry
     if (why.error) {
         note(why);
-        return current().link->cut();
+        return current().transport->cut();
     }
     if (!std::exchange(up_, true))
-        current().link->server_accepted();
+        current().transport->server_accepted();
     settled();
 }
 
@@ -99,7 +101,7 @@ node_reply inquiry::check_answer(batch const& answer)
 {
     auto const last = answer.request.commands() - 1;
     if (last > 0 && answer.replies[0].is_error())  // the reply to HELLO
-        return interpret_error(answer.replies[0].text, {current().hello.secret()});
+        return decode_error(answer.replies[0].text, {current().hello.secret()});
     return owner_.answered(answer.replies[last], current().where);
 }
 

@@ -4,7 +4,7 @@
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
 #include "stores/redis/hello.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
@@ -19,8 +19,8 @@
 
 namespace redlock::stores::redis {
 
-/// Makes the link to a server.
-using link_factory = std::function<std::shared_ptr<link>(net::url const&)>;
+/// Makes the transport to a server.
+using transport_factory = std::function<std::shared_ptr<transport>(net::url const&)>;
 
 /** Asks one of several servers (Sentinels, or members of a cluster) a question, and repeats it once a second after the
     first call of @ref ask. If a server gives no useful answer, the inquiry asks the next one. It begins with the server
@@ -33,7 +33,7 @@ using link_factory = std::function<std::shared_ptr<link>(net::url const&)>;
 
     All functions run on one strand.
 */
-class inquiry final : link::listener {
+class inquiry final : transport::owner {
 public:
     class owner {
     public:
@@ -51,7 +51,7 @@ public:
     /// @param of_sentinels whether the servers are Sentinels
     /// @param question one command
     inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, manager_options const&,
-            link_factory const&, owner&);
+            transport_factory const&, owner&);
     ~inquiry() { abandon(); }
     inquiry(inquiry const&) = delete;
     inquiry& operator=(inquiry const&) = delete;
@@ -68,7 +68,7 @@ private:
     struct server {
         net::url where;
         hello_command hello;
-        std::shared_ptr<redis::link> link;
+        std::shared_ptr<redis::transport> transport;
     };
 
     void connecting() override;
@@ -89,7 +89,7 @@ private:
     owner& owner_;
     std::shared_ptr<runtime::runtime> runtime_;
     runtime::alarm again_{[this] { ask(); }};
-    runtime::alarm late_{[this] { current().link->cut(); }};
+    runtime::alarm late_{[this] { current().transport->cut(); }};
     std::size_t current_ = 0;
     std::size_t failed_ = 0;  ///< servers without a useful answer in this attempt
     bool asking_ = false;

@@ -1,7 +1,7 @@
 #include "stores/redis/redis_node.hpp"
 
 #include "stores/redis/connection.hpp"
-#include "stores/redis/outbox.hpp"
+#include "stores/redis/queue.hpp"
 #include "stores/redis/sender.hpp"
 #include "stores/redis/shared_settings.hpp"
 
@@ -12,18 +12,18 @@ namespace redlock::stores::redis {
 
 namespace {
 
-/// A Redis server as a node: connects the outbox with the connection.
+/// A Redis server as a node: connects the queue with the connection.
 class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
 public:
     redis_node(net::url const& server, manager_options const& c, std::shared_ptr<redis::group> g,
-               std::shared_ptr<link> l)
+               std::shared_ptr<transport> t)
         : name_(server.name()),
           settings_(shared_settings(c)),
           is_chosen_(server.topology == net::topology::sentinel),
           log_(c.log),
           group_(std::move(g)),
-          connection_(server, c, *this, std::move(l)),
-          outbox_(connection_, group_->runtime ? group_->sender : std::make_shared<redis::sender>())
+          connection_(server, c, *this, std::move(t)),
+          queue_(connection_, group_->runtime ? group_->sender : std::make_shared<redis::sender>())
     {
     }
 
@@ -41,8 +41,8 @@ public:
             own_runtime_ = runtime::make_system_runtime(std::move(executor));
         auto const& runtime = own_runtime_ ? own_runtime_ : group_->runtime;
         connection_.start(runtime);
-        outbox_.start(std::shared_ptr<outbox>(shared_from_this(), &outbox_), runtime,
-                      [this](std::string_view key) { changed(key); });
+        queue_.start(std::shared_ptr<queue>(shared_from_this(), &queue_), runtime,
+                     [this](std::string_view key) { changed(key); });
     }
 
     void submit(std::shared_ptr<node_operation> operation) override
@@ -51,7 +51,7 @@ public:
             founding_.push_back(std::move(operation));
             return found_soon();
         }
-        outbox_.submit(std::move(operation));
+        queue_.submit(std::move(operation));
         connection_.open();
     }
 
@@ -79,7 +79,7 @@ public:
         events_ = {};
         found_.clear();
         end_founding({.untouched = true, .error = errc::node_closed});
-        outbox_.close();
+        queue_.close();
         connection_.close();
         own_runtime_.reset();  // its timer must not outlive the context
     }
@@ -91,7 +91,7 @@ public:
         observer_ = {};
         found_.clear();
         founding_.clear();
-        outbox_.abandon();
+        queue_.abandon();
         connection_.abandon();
         if (own_runtime_ && own_runtime_->announce_abandonment())
             own_runtime_->abandon();
@@ -104,8 +104,8 @@ private:
         if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id);
             !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
-        outbox_.adapt_to(server);
-        notifies_ = outbox_.tracks();
+        queue_.adapt_to(server);
+        notifies_ = queue_.tracks();
         if (!notifies_ && !std::exchange(logged_polling_, true))
             log(log_level::info, "it sends no notifications about changes, so waiters poll: " + server.no_tracking);
         return {};
@@ -119,7 +119,7 @@ private:
                 "its replication is asynchronous, so a failover may lose locks: the new master grants nothing for "
                 "max_ttl + 10 s, and a client that does not notice the failover keeps locking on the old master");
         events_.connected(server);
-        outbox_.flush_soon();
+        queue_.flush_soon();
     }
 
     void learned(server_identity const& server) override
@@ -149,7 +149,7 @@ private:
         end_founding({.error = errc::connection_lost});
         if (ready_.exchange(false))
             changed({});  // pushes that were on their way are lost
-        outbox_.disconnected();
+        queue_.disconnected();
     }
 
     // The node must not complete an operation from within submit.
@@ -184,9 +184,9 @@ private:
         }
     }
 
-    void answered(batch& b) override { outbox_.answered(b); }
+    void answered(batch& b) override { queue_.answered(b); }
 
-    void change_read(std::string_view key) override { outbox_.change_read(key); }
+    void change_read(std::string_view key) override { queue_.change_read(key); }
 
     void changed(std::string_view key) override
     {
@@ -216,7 +216,7 @@ private:
     runtime::alarm found_{[this] { found(); }};
     bool is_founded_ = false;  ///< by the latest record
     connection connection_;
-    outbox outbox_;
+    queue queue_;
 };
 
 }  // namespace
@@ -233,7 +233,7 @@ std::string group::claim(std::string const& name, std::string const& run_id)
 }
 
 std::shared_ptr<server_node> make_redis_node(net::url const& server, manager_options const& c, std::shared_ptr<group> g,
-                                             std::shared_ptr<link> over)
+                                             std::shared_ptr<transport> over)
 {
     return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));
 }

@@ -3,7 +3,7 @@
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/request.hpp"
 #include "stores/redis/server_record.hpp"
 
@@ -67,8 +67,8 @@ public:
     virtual void observe(record_observer) = 0;
 };
 
-/// @param over the link to the server
+/// @param over the transport to the server
 std::shared_ptr<server_node> make_redis_node(net::url const&, manager_options const&, std::shared_ptr<group>,
-                                             std::shared_ptr<link> over);
+                                             std::shared_ptr<transport> over);
 
 }  // namespace redlock::stores::redis

@@ -7,7 +7,7 @@
 
 namespace redlock::stores::redis {
 
-void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r)
+void sender::add(std::weak_ptr<queue> from, std::shared_ptr<runtime::runtime> const& r)
 {
     // The run comes after all handlers that are due in the event loop, so their operations are in the same batch.
     if (due_.empty())

@@ -11,34 +11,34 @@
 
 namespace redlock::stores::redis {
 
-/** Makes the outboxes of a manager's nodes send together, after all handlers that are due in the event loop. So an
+/** Makes the queues of a manager's nodes send together, after all handlers that are due in the event loop. So an
     operation that goes to all nodes is encoded once.
 */
 class sender : public std::enable_shared_from_this<sender> {
 public:
-    class outbox {
+    class queue {
     public:
         // None of these throws if memory runs out.
 
-        /// @return whether the outbox has something to send
+        /// @return whether the queue has something to send
         virtual bool begin_sending(clock::time_point now) = 0;
-        /// Sends operation @p i of the outbox. @return false: there is no such operation
+        /// Sends operation @p i of the queue. @return false: there is no such operation
         virtual bool send(std::size_t i, clock::time_point now, encoder&) = 0;
         virtual void end_sending() = 0;
 
     protected:
-        ~outbox() = default;
+        ~queue() = default;
     };
 
-    /// Schedules the outbox @p from for sending. All outboxes run on the strand of @p r.
-    void add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r);
+    /// Schedules the queue @p from for sending. All queues run on the strand of @p r.
+    void add(std::weak_ptr<queue> from, std::shared_ptr<runtime::runtime> const& r);
 
 private:
     void run(clock::time_point now);
 
     struct place {
-        std::weak_ptr<outbox> from;
-        std::shared_ptr<outbox> sending{};  ///< while it sends
+        std::weak_ptr<queue> from;
+        std::shared_ptr<queue> sending{};  ///< while it sends
     };
 
     std::vector<place> due_;

@@ -1,5 +1,6 @@
 #include "stores/redis/server_record.hpp"
 
+#include "stores/redis/decoder.hpp"
 #include "core/key.hpp"
 #include "core/told_time.hpp"
 #include "net/url_text.hpp"
@@ -96,7 +97,7 @@ void record_question::ask(redis::request& r, details const& d) const
 node_reply record_question::read(reply const& answer, std::string_view secret, server_record& record) const
 {
     if (answer.is_error())
-        return interpret_error(answer.text, {secret});
+        return decode_error(answer.text, {secret});
     if (answer.type == resp::type::null)
         return {.error = errc::unsupported_server,
                 .text = "it hides its run_id (INFO server), so nobody can tell whether it has restarted; locks need "

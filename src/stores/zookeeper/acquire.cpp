@@ -122,12 +122,8 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     }
     r.ours = c_.grows() ? static_cast<std::uint32_t>(refused) : 0;
     r.watched = c_.watches();
-    if (!c_.has_several_keys()) {
-        r.text = seen_.front().what.value;
-        r.remaining = r.taken.front().remaining;
-        r.handed_on = r.taken.front().handed_on;
-        r.taken.clear();
-    }
+    if (!c_.has_several_keys())
+        kit::tell_of_only_key(r, seen_.front().what.value);
     co_return r;
 }
 

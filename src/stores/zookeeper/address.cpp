@@ -56,11 +56,8 @@ void check(zookeeper_options const& o)
 
 address parse_address(std::string_view url, zookeeper_options defaults)
 {
-    auto read = kit::read_location(url, {.scheme = "zookeeper://", .port = "2181", .path = "chroot"});
-    address a{.members = std::move(read.members),
-              .user = std::move(read.user),
-              .password = std::move(read.password),
-              .options = std::move(defaults)};
+    auto const read = kit::read_location(url, {.scheme = "zookeeper://", .port = "2181", .path = "chroot"});
+    auto a = kit::address_at(read, std::move(defaults));
     if (!read.path.empty())
         a.options.chroot = "/" + read.path;
     for (auto const& [name, value] : read.parameters)

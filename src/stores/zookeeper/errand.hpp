@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/kit/expiries.hpp"
-#include "stores/zookeeper/client.hpp"
+#include "stores/zookeeper/transport.hpp"
 #include "stores/zookeeper/layout.hpp"
 
 #include <redlock/node.hpp>
@@ -42,7 +42,7 @@ struct knowledge {
 
 /// The state that all errands of a node share.
 struct scope {
-    std::shared_ptr<client> server;
+    std::shared_ptr<transport> server;
     zookeeper::layout layout;
     std::string session{};  ///< the path of the session's node
     int version = 0;        ///< of the session's node; it changes with each connection

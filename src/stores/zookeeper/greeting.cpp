@@ -14,7 +14,7 @@ namespace redlock::stores::zookeeper {
 namespace {
 
 // Creates the missing nodes. @return the first error, or ZOK
-asio::awaitable<int> make_folders(std::shared_ptr<client> server, layout const& l, std::string const& fresh_id)
+asio::awaitable<int> make_folders(std::shared_ptr<transport> server, layout const& l, std::string const& fresh_id)
 {
     std::vector<std::shared_ptr<pending>> made{server->create(l.folder, {}, ZOO_PERSISTENT)};
     for (auto const* const name : {"/locks", "/turns", "/wanted", "/sessions", "/counters"})
@@ -30,7 +30,7 @@ asio::awaitable<int> make_folders(std::shared_ptr<client> server, layout const& 
 }
 
 // Makes this connection the one that counts.
-asio::awaitable<answer> take_over(std::shared_ptr<client> server, layout const& l, std::string const& fresh_id)
+asio::awaitable<answer> take_over(std::shared_ptr<transport> server, layout const& l, std::string const& fresh_id)
 {
     auto const session = l.session(server->session().client_id);
     auto a = co_await answer_of(server->set(session, {}));
@@ -56,7 +56,7 @@ node_reply no_folder(layout const& l)
 }
 
 // Changes nothing.
-asio::awaitable<greeting> look(std::shared_ptr<client> server, layout const& l)
+asio::awaitable<greeting> look(std::shared_ptr<transport> server, layout const& l)
 {
     server->sync(l.locks());
     auto const locks = server->get(l.locks(), false), there = server->get(l.id(), false);
@@ -74,7 +74,7 @@ asio::awaitable<greeting> look(std::shared_ptr<client> server, layout const& l)
 
 }  // namespace
 
-asio::awaitable<greeting> greet(std::shared_ptr<client> server, layout l, std::string fresh_id)
+asio::awaitable<greeting> greet(std::shared_ptr<transport> server, layout l, std::string fresh_id)
 {
     if (fresh_id.empty())
         co_return co_await look(server, l);

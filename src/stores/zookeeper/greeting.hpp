@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/zookeeper/client.hpp"
+#include "stores/zookeeper/transport.hpp"
 #include "stores/zookeeper/layout.hpp"
 
 #include <redlock/node.hpp>
@@ -24,6 +24,6 @@ struct greeting {
 /// Makes this connection the one that counts: the ensemble ignores late requests of earlier connections. Creates
 /// missing nodes.
 /// @p fresh_id: the id of an ensemble that has none. Empty: the connection only reads, and changes nothing.
-asio::awaitable<greeting> greet(std::shared_ptr<client>, layout, std::string fresh_id);
+asio::awaitable<greeting> greet(std::shared_ptr<transport>, layout, std::string fresh_id);
 
 }  // namespace redlock::stores::zookeeper

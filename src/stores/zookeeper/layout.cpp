@@ -68,11 +68,4 @@ content to_content(std::string_view text)
     return {std::string(text.substr(end + 1)), core::told_time<std::chrono::milliseconds>(ttl)};
 }
 
-std::uint64_t to_counter(std::string_view text)
-{
-    std::uint64_t counter = 0;
-    std::from_chars(text.data(), text.data() + text.size(), counter);
-    return counter;
-}
-
 }  // namespace redlock::stores::zookeeper

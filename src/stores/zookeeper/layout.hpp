@@ -1,6 +1,7 @@
 #pragma once
 
-#include <chrono>
+#include "stores/kit/content.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,14 +45,11 @@ std::string from_name(std::string_view name);
 std::optional<std::string> key_of(std::string_view name);
 
 /// The data of a lock's node.
-struct content {
-    std::string value{};
-    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: another program wrote the node
-};
+using kit::content;
 
 std::string to_text(content const&);
 content to_content(std::string_view text);
 
-std::uint64_t to_counter(std::string_view text);
+using kit::to_counter;
 
 }  // namespace redlock::stores::zookeeper

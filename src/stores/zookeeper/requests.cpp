@@ -1,4 +1,4 @@
-#include "stores/zookeeper/client.hpp"
+#include "stores/zookeeper/transport.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -95,7 +95,7 @@ asio::awaitable<answer> answer_of(std::shared_ptr<pending> p)
 }
 
 template <class Call>
-std::shared_ptr<pending> client::ask(std::shared_ptr<pending> p, Call call)
+std::shared_ptr<pending> transport::ask(std::shared_ptr<pending> p, Call call)
 {
     if (!handle_) {
         p->arrive({.code = ZCONNECTIONLOSS});
@@ -112,7 +112,7 @@ std::shared_ptr<pending> client::ask(std::shared_ptr<pending> p, Call call)
     return p;
 }
 
-std::shared_ptr<pending> client::commit(std::vector<step> const& steps)
+std::shared_ptr<pending> transport::commit(std::vector<step> const& steps)
 {
     auto const p = std::make_shared<pending>(executor_);
     p->results.resize(steps.size());
@@ -126,7 +126,7 @@ std::shared_ptr<pending> client::commit(std::vector<step> const& steps)
     });
 }
 
-std::shared_ptr<pending> client::create(std::string const& path, std::string const& data, int mode)
+std::shared_ptr<pending> transport::create(std::string const& path, std::string const& data, int mode)
 {
     return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
         return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), rights(), mode, on_name,
@@ -134,39 +134,39 @@ std::shared_ptr<pending> client::create(std::string const& path, std::string con
     });
 }
 
-std::shared_ptr<pending> client::set(std::string const& path, std::string const& data)
+std::shared_ptr<pending> transport::set(std::string const& path, std::string const& data)
 {
     return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
         return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1, on_stat, t);
     });
 }
 
-std::shared_ptr<pending> client::remove(std::string const& path)
+std::shared_ptr<pending> transport::remove(std::string const& path)
 {
     return ask(std::make_shared<pending>(executor_),
                [&](ticket const* t) { return zoo_adelete(handle_, path.c_str(), -1, on_done, t); });
 }
 
-std::shared_ptr<pending> client::get(std::string const& path, bool watch)
+std::shared_ptr<pending> transport::get(std::string const& path, bool watch)
 {
     return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
         return zoo_awget(handle_, path.c_str(), watch ? on_event : nullptr, this, on_data, t);
     });
 }
 
-std::shared_ptr<pending> client::watch(std::string const& path)
+std::shared_ptr<pending> transport::watch(std::string const& path)
 {
     return ask(std::make_shared<pending>(executor_),
                [&](ticket const* t) { return zoo_awexists(handle_, path.c_str(), on_event, this, on_stat, t); });
 }
 
-std::shared_ptr<pending> client::children(std::string const& path)
+std::shared_ptr<pending> transport::children(std::string const& path)
 {
     return ask(std::make_shared<pending>(executor_),
                [&](ticket const* t) { return zoo_aget_children(handle_, path.c_str(), 0, on_children, t); });
 }
 
-std::shared_ptr<pending> client::sync(std::string const& path)
+std::shared_ptr<pending> transport::sync(std::string const& path)
 {
     return ask(std::make_shared<pending>(executor_),
                [&](ticket const* t) { return zoo_async(handle_, path.c_str(), on_name, t); });

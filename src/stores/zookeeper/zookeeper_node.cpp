@@ -1,8 +1,8 @@
 #include "core/key.hpp"
-#include "stores/kit/lease_node.hpp"
+#include "stores/kit/lease_store.hpp"
 #include "stores/zookeeper/address.hpp"
 #include "stores/zookeeper/errand.hpp"
-#include "stores/zookeeper/link.hpp"
+#include "stores/zookeeper/session.hpp"
 
 #include <redlock/error.hpp>
 
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -23,39 +22,39 @@ namespace {
 using kind = node_command::kind;
 
 /// Sends commands to a ZooKeeper ensemble.
-class zookeeper_driver final : public kit::driver, public link::owner {
+class zookeeper_driver final : public kit::driver, public session::owner {
 public:
-    zookeeper_driver(kit::lease_node& n, address a, link_settings s)
-        : node_(n), address_(std::move(a)), settings_(std::move(s))
+    zookeeper_driver(driver::owner& o, address a, session_settings s)
+        : owner_(o), address_(std::move(a)), settings_(std::move(s))
     {
-        scope_.ours = n.expiries();
+        scope_.ours = o.expiries();
         scope_.known = std::make_shared<knowledge>();
     }
 
     asio::awaitable<node_reply> visit(std::size_t member) override
     {
-        if (!link_)
-            link_ = std::make_shared<link>(co_await asio::this_coro::executor, address_, settings_, *this);
+        if (!session_)
+            session_ = std::make_shared<session>(co_await asio::this_coro::executor, address_, settings_, *this);
         auto const where = address_.members[member];
-        auto why = co_await link_->visit(where);
+        auto why = co_await session_->visit(where);
         why.text = net::to_string(where) + ": " + why.text;
         co_return why;
     }
 
-    void add(kit::operation o) override { waiting_.add(std::move(o)); }
+    void add(kit::operation o) override { queue_.add(std::move(o)); }
 
     void send() override
     {
         kit::finished over;
-        for (auto const& o : waiting_.take(clock::now(), over)) {
-            o->mark_sent(node_.connection());
+        for (auto const& o : queue_.take(clock::now(), over)) {
+            o->mark_sent(owner_.connection());
             under_way_.insert(o);
-            asio::co_spawn(link_->get_executor(), carry_out(node_.shared_from_this(), *this, o), asio::detached);
+            asio::co_spawn(session_->get_executor(), carry_out(owner_.keep_alive(), *this, o), asio::detached);
         }
         kit::complete(std::move(over));
     }
 
-    void refuse(node_reply const& why, bool all, kit::finished& over) override { waiting_.refuse(why, all, over); }
+    void refuse(node_reply const& why, bool all, kit::finished& over) override { queue_.refuse(why, all, over); }
 
     void disconnected(node_reply const&) override
     {
@@ -66,51 +65,51 @@ public:
 
     void close(bool is_idle, kit::finished& over) override
     {
-        if (link_)
-            link_->close(is_idle && under_way_.empty());
+        if (session_)
+            session_->close(is_idle && under_way_.empty());
         for (auto const& o : std::exchange(under_way_, {}))
             over.emplace_back(o, node_reply{.error = errc::connection_lost});
-        for (auto& o : waiting_.take_all())
+        for (auto& o : queue_.take_all())
             over.emplace_back(std::move(o), node_reply{.untouched = true, .error = errc::node_closed});
         drop_references();
     }
 
     void abandon() override
     {
-        if (link_)
-            link_->abandon();
+        if (session_)
+            session_->abandon();
         under_way_.clear();
-        waiting_.take_all();
+        queue_.take_all();
         drop_references();
     }
 
 private:
     void drop_references()
     {
-        link_.reset();
+        session_.reset();
         scope_.server.reset();
     }
 
-    // Called by the link.
+    // Called by the session.
 
-    std::uint32_t next_connection() override { return node_.next_connection(); }
-    node_reply check_server(greeting const& g) override { return node_.check_server(g.id, g.zxid); }
-    void heard(std::int64_t zxid) override { node_.heard(zxid); }
+    std::uint32_t next_connection() override { return owner_.next_connection(); }
+    node_reply check_server(greeting const& g) override { return owner_.check_server(g.id, g.zxid); }
+    void heard(std::int64_t zxid) override { owner_.heard(zxid); }
 
     void up(greeting const& g, std::string_view words) override
     {
-        scope_.server = link_->server();
-        scope_.layout = link_->names();
-        scope_.session = scope_.layout.session(link_->session().client_id);
+        scope_.server = session_->server();
+        scope_.layout = session_->names();
+        scope_.session = scope_.layout.session(session_->id().client_id);
         scope_.version = g.version;
-        scope_.lasting = link_->timeout();
-        node_.up(words);
+        scope_.lasting = session_->timeout();
+        owner_.up(words);
     }
 
     void lost() override
     {
         scope_.known->turns.clear();
-        node_.lost("session");
+        owner_.lost("session");
     }
 
     // A notification before an answer counts as older than the answer. An operation in flight may have read the key
@@ -123,33 +122,33 @@ private:
                 names.insert(known.mapped());
         }
         for (auto const& name : names) {
-            if (waiting_.is_busy(core::what_changed(name).second))
+            if (queue_.is_busy(core::what_changed(name).second))
                 told_later_.insert(name);
             else
-                node_.tell(name);
+                owner_.tell(name);
         }
     }
 
     // Sending.
 
-    static asio::awaitable<void> carry_out(std::shared_ptr<kit::lease_node> self, zookeeper_driver& d, kit::operation o)
+    static asio::awaitable<void> carry_out(std::shared_ptr<void> node, zookeeper_driver& d, kit::operation o)
     {
-        auto& n = *self;
+        auto const keeps_driver = std::move(node);
         auto const sent = clock::now();
         errand e(d.scope_, o);
         auto done = co_await e.run();
         if (d.under_way_.erase(o) == 0)
             co_return;  // the node was closed
-        d.waiting_.free(*o);
+        d.queue_.free(*o);
         auto const& c = o->command();
-        n.note(c, done.reply, sent);
+        d.owner_.note(c, done.reply, sent);
         if (done.reply.vote == vote::granted && (c.which() == kind::acquire || c.prolongs()))
-            done.reply.good_for = d.link_->promise(sent);
-        n.flush_soon();
+            done.reply.good_for = d.session_->promise(sent);
+        d.owner_.flush_soon();
         d.tell_later(c, done.changed);
         o->complete(std::move(done.reply));
         for (auto const& key : done.changed)
-            n.tell(key);
+            d.owner_.tell(key);
     }
 
     // Adds the notifications that waited for the end of this operation.
@@ -163,31 +162,24 @@ private:
         }
     }
 
-    kit::lease_node& node_;
+    driver::owner& owner_;
     address const address_;
-    link_settings const settings_;
+    session_settings const settings_;
     scope scope_;
-    std::shared_ptr<link> link_;
-    kit::pending_queue<kit::operation> waiting_{{.store = "ZooKeeper", .keys_max = keys_max}};
+    std::shared_ptr<session> session_;
+    kit::pending_queue<kit::operation> queue_{{.store = "ZooKeeper", .keys_max = keys_max}};
     std::set<kit::operation> under_way_;
     std::set<std::string> told_later_;  ///< changes to report when an operation in flight has ended
 };
 
 std::shared_ptr<node> make_zookeeper_node(address a, manager_options const& c, store_context context)
 {
-    kit::lease_settings settings{.name = a.name,
-                                 .kind = "zookeeper",
-                                 .servers = "ensemble",
-                                 .members = a.members.size(),
-                                 .keys_max = keys_max,
-                                 .timeout = a.options.timeout,
-                                 .context = std::move(context),
-                                 .log = kit::logger(c, a.name)};
+    auto settings = kit::settings_for(a, "zookeeper", "ensemble", keys_max, c, std::move(context));
     auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // differs between clients
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
-    link_settings const of_link{c.connect_timeout, c.drift_factor, c.read_only, settings.log};
-    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
-        return std::make_unique<zookeeper_driver>(n, std::move(a), of_link);
+    session_settings const of_session{c.connect_timeout, c.drift_factor, c.read_only, settings.log};
+    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::driver::owner& o) {
+        return std::make_unique<zookeeper_driver>(o, std::move(a), of_session);
     });
 }
 
@@ -199,16 +191,10 @@ namespace redlock::inline v1 {
 
 store zookeeper(zookeeper_options options)
 {
-    try {
-        stores::zookeeper::check(options);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
-    }
-    auto make = [options = std::move(options)](std::string_view url, manager_options const& c,
-                                               store_context const& context) {
-        return stores::zookeeper::make_zookeeper_node(stores::zookeeper::parse_address(url, options), c, context);
-    };
-    return {.schemes = {"zookeeper"}, .make = std::move(make)};
+    namespace here = stores::zookeeper;
+    stores::kit::check_defaults(options, here::check, "zookeeper_options");
+    return stores::kit::lease_store<zookeeper_options>({"zookeeper"}, std::move(options), here::parse_address,
+                                                       here::make_zookeeper_node);
 }
 
 }  // namespace redlock

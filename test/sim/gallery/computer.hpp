@@ -4,7 +4,7 @@
 #include "sim/gallery/stores.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
 
 #include <redlock/clock.hpp>
@@ -115,7 +115,7 @@ private:
 
     static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-    /// An answer that somebody waits for. The wire does not keep it, because its caller may have ended.
+    /// An answer that somebody waits for. The network does not keep it, because its caller may have ended.
     struct exchange {
         timer over;
         std::optional<std::string> answer{};  ///< an empty text: there will be none
@@ -128,11 +128,11 @@ private:
     };
 
     /// The connection to one server. It is made when it is needed.
-    class channel final : wire::owner {
+    class channel final : network::owner {
     public:
         channel(world& w, computer& c, server& s) : world_(w), computer_(c), server_(s) { renew(); }
 
-        ~channel() { wire_->leave(); }
+        ~channel() { network_->leave(); }
 
         task<std::string> ask(clock::duration timeout, command words)
         {
@@ -144,7 +144,7 @@ private:
             waiting_.push_back({std::move(words), e});
             if (state_ == state::closed) {
                 state_ = state::opening;
-                wire_->open();
+                network_->open();
             }
             send();
             if (!e->answer)
@@ -166,15 +166,15 @@ private:
 
         void renew()
         {
-            wire_ = std::make_shared<wire>(world_, computer_.process_, server_);
-            wire_->start(computer_.process_.executor(), *this);
+            network_ = std::make_shared<network>(world_, computer_.process_, server_);
+            network_->start(computer_.process_.executor(), *this);
             state_ = state::closed;
         }
 
         // Requests under way may still arrive.
         void give_up()
         {
-            auto const before = wire_;
+            auto const before = network_;
             renew();
             fail_all();
             for (auto const& lost : before->leave())
@@ -200,7 +200,7 @@ private:
                         e->end("");
                     }
                 };
-                wire_->send({.carry_out = std::move(carry_out), .lost = std::move(lost)});
+                network_->send({.carry_out = std::move(carry_out), .lost = std::move(lost)});
             }
         }
 
@@ -233,7 +233,7 @@ private:
         world& world_;
         computer& computer_;
         server& server_;
-        std::shared_ptr<wire> wire_;
+        std::shared_ptr<network> network_;
         state state_ = state::closed;
         std::vector<request> waiting_;
     };

@@ -6,8 +6,8 @@
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/hello.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/socket_link.hpp"
+#include "stores/redis/transport.hpp"
+#include "stores/redis/socket_transport.hpp"
 
 #include <redlock/lock_manager.hpp>
 
@@ -65,22 +65,22 @@ bool leads_to_a_server(net::url const& u)
 
 }  // namespace
 
-struct server::connection final : stores::redis::link::listener {
+struct server::connection final : stores::redis::transport::owner {
     connection(asio::any_io_executor e, net::url u, redlock::manager_options const& c, ask_limits l)
         : runtime(runtime::make_system_runtime(e)),
           where(std::move(u)),
           limits(l),
           hello(where, c.credentials),
           name(where.name()),
-          link(stores::redis::make_socket_link(where, c, accepted)),
+          transport(stores::redis::make_socket_transport(where, c, accepted)),
           answer_comes(e)
     {
-        link->start(runtime, *this);
+        transport->start(runtime, *this);
     }
 
-    // Runs @p f on the strand, where the link also calls its listener.
+    // Runs @p f on the strand, where the transport calls its owner, too.
     template <class F>
-    void on_link(F f)
+    void on_strand(F f)
     {
         asio::dispatch(runtime->strand(), std::move(f));
     }
@@ -100,7 +100,7 @@ struct server::connection final : stores::redis::link::listener {
         is_greeted = false;
         is_cut = is_open;
         if (is_cut)
-            on_link([this] { link->cut(); });
+            on_strand([this] { transport->cut(); });
     }
 
     // Lets the event loop notice first whether the connection has ended while the program waited for a person.
@@ -125,11 +125,11 @@ struct server::connection final : stores::redis::link::listener {
         b->keeps_parts = true;
         waits_for = b;
         answer_comes.expires_after(limit);
-        on_link([this, b] {
+        on_strand([this, b] {
             if (is_open)
-                return link->send(b);
+                return transport->send(b);
             is_open = true;
-            link->open(b);
+            transport->open(b);
         });
         co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
         waits_for.reset();
@@ -173,7 +173,7 @@ struct server::connection final : stores::redis::link::listener {
     ask_limits const limits;
     stores::redis::hello_command hello;
     std::string const name;
-    std::shared_ptr<stores::redis::link> const link;
+    std::shared_ptr<stores::redis::transport> const transport;
     asio::steady_timer answer_comes;  ///< expires at the timeout; an answer cancels it
     std::shared_ptr<stores::redis::batch> waits_for;
     bool is_open = false;
@@ -191,7 +191,7 @@ server::server(asio::any_io_executor e, std::string const& url, redlock::manager
 
 server::~server()
 {
-    connection_->on_link([c = connection_] { c->link->close(); });
+    connection_->on_strand([c = connection_] { c->transport->close(); });
 }
 
 std::string const& server::name() const noexcept { return connection_->name; }
@@ -229,7 +229,7 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
             co_return std::vector<reply>(questions.size(), *refused);
         }
         c->is_greeted = true;
-        c->on_link([c] { c->link->server_accepted(); });
+        c->on_strand([c] { c->transport->server_accepted(); });
     }
     auto const b = std::make_shared<stores::redis::batch>();
     for (auto const& words : questions)

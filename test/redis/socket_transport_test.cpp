@@ -1,5 +1,5 @@
 #include "runtime/runtime.hpp"
-#include "stores/redis/socket_link.hpp"
+#include "stores/redis/socket_transport.hpp"
 #include "support/fake_server.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -13,12 +13,12 @@
 
 using namespace redlock;
 
-BOOST_AUTO_TEST_SUITE(socket_links)
+BOOST_AUTO_TEST_SUITE(socket_transports)
 
 namespace {
 
-// A listener that calls `greeted` when the greeting is answered, and counts batches without replies.
-struct asker final : stores::redis::link::listener {
+// An owner that calls `greeted` when the greeting is answered, and counts batches without replies.
+struct asker final : stores::redis::transport::owner {
     void connecting() override {}
     void answered(std::shared_ptr<stores::redis::batch> const& b) override
     {
@@ -50,25 +50,25 @@ BOOST_AUTO_TEST_CASE(send_after_cut_returns_the_batch_without_replies)
     boost::asio::io_context context;
     test::fake_server server(context, [](std::string_view) { return "+PONG\r\n"; });
     auto const runtime = runtime::make_system_runtime(context.get_executor());
-    auto const link = stores::redis::make_socket_link(net::parse_url(server.url()), {});
+    auto const transport = stores::redis::make_socket_transport(net::parse_url(server.url()), {});
     asker a;
     a.greeting = ping();
     a.greeted = [&] {
-        link->server_accepted();
-        link->send(ping());
-        link->cut();
-        link->cut();
-        link->send(ping());  // the sender does not know the end of the connection yet
-        link->server_accepted();
+        transport->server_accepted();
+        transport->send(ping());
+        transport->cut();
+        transport->cut();
+        transport->send(ping());  // the sender does not know the end of the connection yet
+        transport->server_accepted();
     };
     boost::asio::post(runtime->strand(), [&] {
-        link->start(runtime, a);
-        link->open(a.greeting);
+        transport->start(runtime, a);
+        transport->open(a.greeting);
     });
     while (a.lost < 2)
         BOOST_TEST_REQUIRE(context.run_one_for(std::chrono::seconds(20)) == 1u);
     BOOST_TEST(a.ends == 1);
-    link->close();
+    transport->close();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "stores/etcd/channel.hpp"
+#include "stores/etcd/transport.hpp"
 
 #include "net/secrets.hpp"
 #include "net/url_text.hpp"
@@ -55,29 +55,29 @@ std::vector<std::shared_ptr<server const>> servers_of(address const& a, manager_
     return all;
 }
 
-http_channel::http_channel(asio::any_io_executor e, std::shared_ptr<server const> s)
+http_transport::http_transport(asio::any_io_executor e, std::shared_ptr<server const> s)
     : executor_(std::move(e)), server_(std::move(s)), limit_(executor_)
 {
 }
 
-void http_channel::close()
+void http_transport::close()
 {
     closed_ = true;
     cut();
 }
 
-void http_channel::cut()
+void http_transport::cut()
 {
     error_code ignored;
     limit_.cancel();
     if (resolver_)
         resolver_->cancel();
-    if (wire_)
-        wire_->tcp().close(ignored);
+    if (stream_)
+        stream_->tcp().close(ignored);
 }
 
 // The connection ends after @p d.
-void http_channel::limit(std::chrono::milliseconds d)
+void http_transport::limit(std::chrono::milliseconds d)
 {
     limit_.expires_after(d);
     limit_.async_wait([weak = weak_from_this()](error_code ec) {
@@ -88,7 +88,7 @@ void http_channel::limit(std::chrono::milliseconds d)
     });
 }
 
-answer http_channel::failure(error_code ec, bool untouched) const
+answer http_transport::failure(error_code ec, bool untouched) const
 {
     auto words = silent_ ? std::string(answered_ ? "it has stopped answering" : "it does not answer") : ec.message();
     if (!answered_)
@@ -101,7 +101,7 @@ answer http_channel::failure(error_code ec, bool untouched) const
              .text = std::move(words)}};
 }
 
-asio::awaitable<node_reply> http_channel::open()
+asio::awaitable<node_reply> http_transport::open()
 {
     auto const& m = server_->member;
     std::vector<asio::ip::tcp::endpoint> found;
@@ -128,24 +128,24 @@ asio::awaitable<node_reply> http_channel::open()
     co_return why;
 }
 
-asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
+asio::awaitable<node_reply> http_transport::connect(asio::ip::tcp::endpoint where)
 {
     silent_ = false;
     buffer_.reserve(16 * 1024);
-    wire_.emplace(executor_);
+    stream_.emplace(executor_);
     limit(server_->connect_timeout);
-    auto const [ec] = co_await wire_->tcp().async_connect(where, as_result);
+    auto const [ec] = co_await stream_->tcp().async_connect(where, as_result);
     if (ec)
         co_return node_reply{.untouched = true,
                              .error = errc::node_unreachable,
                              .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
     error_code ignored;
-    wire_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
+    stream_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
     // A reset discards unsent bytes when the client gives up the connection.
-    wire_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);
+    stream_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);
     if (!server_->tls)
         co_return node_reply{};
-    auto& tls = wire_->begin_tls(server_->certificates.context());
+    auto& tls = stream_->begin_tls(server_->certificates.context());
     if (!net::is_address(server_->member.host))  // RFC 6066: a server name is not an address
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
@@ -159,31 +159,31 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     co_return why;
 }
 
-asio::awaitable<answer> http_channel::ask(std::string_view path, std::string body, std::string_view token,
-                                          std::chrono::milliseconds timeout)
+asio::awaitable<answer> http_transport::ask(std::string_view path, std::string body, std::string_view token,
+                                            std::chrono::milliseconds timeout)
 {
     limit(timeout);
     auto request = make_request(*server_, path, token);
     request.body() = std::move(body);
     request.prepare_payload();
-    auto const [not_written, written] = co_await http::async_write(*wire_, request, as_result);
+    auto const [not_written, written] = co_await http::async_write(*stream_, request, as_result);
     if (not_written)
         co_return failure(not_written, false);
     http::response_parser<http::string_body> response;
     response.body_limit(body_max);
-    auto const [not_read, size] = co_await http::async_read(*wire_, buffer_, response, as_result);
+    auto const [not_read, size] = co_await http::async_read(*stream_, buffer_, response, as_result);
     limit_.cancel();
     if (not_read)
         co_return failure(not_read, false);
-    auto a = interpret(response.get().result_int(), response.get().body());
+    auto a = decode(response.get().result_int(), response.get().body());
     if (!response.keep_alive())
         close();
     co_return a;
 }
 
 // The body of the request never ends. Servers read a body while they answer only if the connection is not used again.
-asio::awaitable<answer> http_channel::stream(std::string_view path, std::string first, std::string_view token,
-                                             std::chrono::milliseconds timeout)
+asio::awaitable<answer> http_transport::begin_stream(std::string_view path, std::string first, std::string_view token,
+                                                     std::chrono::milliseconds timeout)
 {
     limit(timeout);
     auto const head = make_request(*server_, path, token);
@@ -191,43 +191,43 @@ asio::awaitable<answer> http_channel::stream(std::string_view path, std::string 
     request.set(http::field::connection, "close");
     request.chunked(true);
     http::request_serializer<http::empty_body> serializer(request);
-    auto const [not_written, written] = co_await http::async_write_header(*wire_, serializer, as_result);
+    auto const [not_written, written] = co_await http::async_write_header(*stream_, serializer, as_result);
     if (not_written)
         co_return failure(not_written, true);
     co_await write(std::move(first));
-    stream_.emplace();
-    stream_->body_limit(boost::none);
+    response_.emplace();
+    response_->body_limit(boost::none);
     auto a = co_await read();
     limit_.cancel();
     co_return a;
 }
 
-asio::awaitable<void> http_channel::write(std::string message)
+asio::awaitable<void> http_transport::write(std::string message)
 {
     message += '\n';
     // The reader reports errors.
-    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);
+    co_await asio::async_write(*stream_, http::make_chunk(asio::buffer(message)), as_result);
 }
 
-asio::awaitable<answer> http_channel::read()
+asio::awaitable<answer> http_transport::read()
 {
     for (;;) {
-        auto& body = stream_->get().body();
+        auto& body = response_->get().body();
         if (auto const end = body.find('\n'); end != body.npos) {
             auto const line = body.substr(0, end);
             body.erase(0, end + 1);
-            co_return interpret(stream_->get().result_int(), line);
+            co_return decode(response_->get().result_int(), line);
         }
-        if (stream_->is_done())
+        if (response_->is_done())
             co_return body.empty() ? failure(http::error::end_of_stream, true)
-                                   : interpret(stream_->get().result_int(), std::exchange(body, {}));
-        auto const [ec, size] = co_await http::async_read_some(*wire_, buffer_, *stream_, as_result);
+                                   : decode(response_->get().result_int(), std::exchange(body, {}));
+        auto const [ec, size] = co_await http::async_read_some(*stream_, buffer_, *response_, as_result);
         if (ec)
             co_return failure(ec, true);
     }
 }
 
-answer http_channel::interpret(unsigned status, std::string_view body)
+answer http_transport::decode(unsigned status, std::string_view body)
 {
     error_code ec;
     auto said = json::parse(body, ec);

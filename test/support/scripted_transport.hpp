@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 
 #include <memory>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace redlock::test {
 
-/// A link to a server whose events the test decides.
-struct scripted_link : stores::redis::link {
-    void start(std::shared_ptr<runtime::runtime> const&, listener& l) override { told = &l; }
+/// A transport to a server whose events the test decides.
+struct scripted_transport : stores::redis::transport {
+    void start(std::shared_ptr<runtime::runtime> const&, owner& o) override { told = &o; }
     void open(std::shared_ptr<stores::redis::batch> b) override
     {
         ++opened;
@@ -42,7 +42,7 @@ struct scripted_link : stores::redis::link {
         told->ended({.error = errc::node_unreachable, .text = std::move(why)});
     }
 
-    listener* told = nullptr;
+    owner* told = nullptr;
     std::shared_ptr<stores::redis::batch> asked;
     std::string word = "f00d";  ///< of the server's record
     int opened = 0, cuts = 0;

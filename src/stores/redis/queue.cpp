@@ -1,9 +1,9 @@
-#include "stores/redis/outbox.hpp"
+#include "stores/redis/queue.hpp"
 
 #include "core/key.hpp"
 #include "runtime/prefetch.hpp"
 #include "stores/redis/awaited_keys.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -23,7 +23,7 @@ bool contains(std::vector<std::string> const& changed, std::string const& key)
     return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
 }
 
-// Thousands of operations do not fit into the processor's cache. While the outbox handles entry @p i, the processor
+// Thousands of operations do not fit into the processor's cache. While the queue handles entry @p i, the processor
 // loads later ones: first the operation, then the command that it refers to.
 template <class Entries>
 void prefetch_after(std::size_t i, Entries const& all)
@@ -55,39 +55,39 @@ bool is_vote(node_command const& c)
 
 }  // namespace
 
-outbox::outbox(connection& c, std::shared_ptr<sender> s) : connection_(c), sender_(std::move(s)), tidy_at_(tidy_min) {}
+queue::queue(connection& c, std::shared_ptr<sender> s) : connection_(c), sender_(std::move(s)), tidy_at_(tidy_min) {}
 
-void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime> r,
-                   std::function<void(std::string_view)> changed)
+void queue::start(std::weak_ptr<queue> self, std::shared_ptr<runtime::runtime> r,
+                  std::function<void(std::string_view)> changed)
 {
     self_ = std::move(self);
     runtime_ = std::move(r);
     changed_ = std::move(changed);
 }
 
-void outbox::adapt_to(introduction const& server)
+void queue::adapt_to(introduction const& server)
 {
     manner_ = {.by = server.by, .checks_type = server.checks_type};
     tracks_ = server.no_tracking.empty();
 }
 
-void outbox::submit(std::shared_ptr<node_operation> o)
+void queue::submit(std::shared_ptr<node_operation> o)
 {
-    queue_.push_back({std::move(o)});
+    waiting_.push_back({std::move(o)});
     if (connection_.up() || connection_.trouble().error)
         flush_soon();
-    else if (queue_.size() > tidy_at_)
-        tidy(queue_, runtime_->now());
+    else if (waiting_.size() > tidy_at_)
+        tidy(waiting_, runtime_->now());
 }
 
-void outbox::disconnected()
+void queue::disconnected()
 {
     refuse_all_ = true;
     if (connection_.trouble().error)
         flush_soon();
 }
 
-void outbox::flush_soon()
+void queue::flush_soon()
 {
     if (flush_due_)
         return;
@@ -100,35 +100,35 @@ void outbox::flush_soon()
 
 // Sending, together with the other nodes
 
-bool outbox::begin_sending(clock::time_point now)
+bool queue::begin_sending(clock::time_point now)
 try {
     flush_due_ = false;
     if (!connection_.up()) {
         if (connection_.trouble().error)
-            refuse_queue(now);
+            refuse_waiting(now);
         return false;
     }
     if (connection_.silent(now)) {
-        if (queue_.size() > tidy_at_)
-            tidy(queue_, now);
+        if (waiting_.size() > tidy_at_)
+            tidy(waiting_, now);
         return false;
     }
     if (!kept_.empty()) {
-        kept_.reserve(kept_.size() + queue_.size());
-        std::ranges::move(queue_, std::back_inserter(kept_));
-        queue_ = std::exchange(kept_, {});
+        kept_.reserve(kept_.size() + waiting_.size());
+        std::ranges::move(waiting_, std::back_inserter(kept_));
+        waiting_ = std::exchange(kept_, {});
     }
     batch_ = connection_.take_batch();
-    batch_->entries.reserve(queue_.size());
+    batch_->entries.reserve(waiting_.size());
     taken_.clear();
-    taken_.swap(queue_);  // a completion handler may submit operations
+    taken_.swap(waiting_);  // a completion handler may submit operations
     has_votes_ = false;
     return true;
 } catch (std::bad_alloc const&) {  // the queue waits for the answer to the next heartbeat
     return false;
 }
 
-bool outbox::send(std::size_t i, clock::time_point now, encoder& e)
+bool queue::send(std::size_t i, clock::time_point now, encoder& e)
 {
     if (i >= taken_.size())
         return false;
@@ -143,7 +143,7 @@ bool outbox::send(std::size_t i, clock::time_point now, encoder& e)
     return true;
 }
 
-void outbox::add(queued q, encoder& e)
+void queue::add(queued q, encoder& e)
 {
     auto& o = *q.operation;
     auto const& c = o.command();
@@ -169,7 +169,7 @@ void outbox::add(queued q, encoder& e)
     batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, tracked_from});
 }
 
-void outbox::end_sending()
+void queue::end_sending()
 {
     taken_.clear();
     auto const b = std::exchange(batch_, {});
@@ -188,7 +188,7 @@ void outbox::end_sending()
 
 // Replies
 
-void outbox::answered(batch& b)
+void queue::answered(batch& b)
 {
     bool const is_whole = b.has(b.request.commands() - 1);  // if not, the connection has ended
     bool const trusted = connection_.trusts(b);
@@ -206,7 +206,7 @@ void outbox::answered(batch& b)
         node_reply r;
         std::vector<std::string> changed;
         try {
-            r = interpret(c, {&b.replies[e.answer], replies}, connection_.secret(), e.checks_type);
+            r = decode(c, {&b.replies[e.answer], replies}, connection_.secret(), e.checks_type);
             if (r.untouched && try_again(e, r.error))
                 continue;
             if (!trusted && r.vote == vote::granted && is_vote(c)) {
@@ -237,21 +237,21 @@ void outbox::answered(batch& b)
         track(to_track);
     if (asks_again && is_whole)
         connection_.look();
-    if (!queue_.empty() && connection_.up())
+    if (!waiting_.empty() && connection_.up())
         flush_soon();
 }
 
 // Whether the server tracks the key of an operation that was sent together with @ref redis::track.
-outbox::tracking outbox::tracking_of(batch::entry const& e, batch const& b)
+queue::tracking queue::tracking_of(batch::entry const& e, batch const& b)
 {
     return b.has(e.tracked_from) ? tracking_of(b.replies[e.tracked_from - 1], b.replies[e.tracked_from])
                                  : tracking::refused;
 }
 
 // Other errors pass: a key that has moved to another server, or a server that is busy.
-outbox::tracking outbox::tracking_of(reply const& asked, reply const& left)
+queue::tracking queue::tracking_of(reply const& asked, reply const& left)
 {
-    if (asked.is_error() && interpret_error(asked.text, {}).error == errc::permission_denied)
+    if (asked.is_error() && decode_error(asked.text, {}).error == errc::permission_denied)
         tracks_ = false;
     if (asked.is_error() || left.is_error())
         return tracking::refused;
@@ -260,7 +260,7 @@ outbox::tracking outbox::tracking_of(reply const& asked, reply const& left)
 
 // Makes the server track the keys for which the callers of denied operations wait. A key that has changed since the
 // denial does not exist, or it is taken again, and the next change matters.
-void outbox::track(std::vector<std::string> const& keys)
+void queue::track(std::vector<std::string> const& keys)
 try {
     auto const b = connection_.take_batch();
     for (auto const& key : keys)
@@ -274,7 +274,7 @@ try {
     std::ranges::for_each(keys, [this](auto& key) { tell(key); });
 }
 
-void outbox::tracked(std::vector<std::string> const& keys, batch const& answer)
+void queue::tracked(std::vector<std::string> const& keys, batch const& answer)
 {
     redis::request forget;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -293,14 +293,14 @@ void outbox::tracked(std::vector<std::string> const& keys, batch const& answer)
     connection_.send(b);
 }
 
-void outbox::tell(std::string const& key)
+void queue::tell(std::string const& key)
 {
     if (changed_)
         changed_(key);
 }
 
 // Sends the operation again in another way, if that avoids the error. The server changed nothing, so this is safe.
-bool outbox::try_again(batch::entry& e, error_code refusal)
+bool queue::try_again(batch::entry& e, error_code refusal)
 {
     bool const forbidden = refusal == errc::permission_denied && e.native;
     bool const forgotten = refusal == errc::script_missing && !e.script_loaded;
@@ -308,12 +308,12 @@ bool outbox::try_again(batch::entry& e, error_code refusal)
         manner_.by = deletion::script;  // the access list is older than the command
     if (!(forbidden || forgotten) || closed_)
         return false;
-    queue_.emplace_back();  // nothing is lost if this throws
-    queue_.back() = {std::move(e.operation), forgotten};
+    waiting_.emplace_back();  // nothing is lost if this throws
+    waiting_.back() = {std::move(e.operation), forgotten};
     return true;
 }
 
-void outbox::change_read(std::string_view key)
+void queue::change_read(std::string_view key)
 {
     auto const lock = core::what_changed(key).second;
     for (auto const& b : connection_.in_flight()) {
@@ -329,12 +329,12 @@ void outbox::change_read(std::string_view key)
 // Operations that are not sent
 
 // The server cannot be reached, for a known reason. Only releases wait for it to come back.
-void outbox::refuse_queue(clock::time_point now)
+void queue::refuse_waiting(clock::time_point now)
 {
     std::vector<queued> kept;
-    kept.reserve(kept_.size() + queue_.size());
+    kept.reserve(kept_.size() + waiting_.size());
     auto const why = connection_.trouble();  // nothing is lost if memory ran out until here
-    auto refused = std::exchange(queue_, {});
+    auto refused = std::exchange(waiting_, {});
     kept.swap(kept_);
     bool const also_kept = std::exchange(refuse_all_, false);
     auto const refuse = [&](queued& q) {
@@ -353,7 +353,7 @@ void outbox::refuse_queue(clock::time_point now)
 }
 
 // Drops withdrawn and late operations, so that a queue for an unreachable server does not grow.
-void outbox::tidy(std::vector<queued>& all, clock::time_point now)
+void queue::tidy(std::vector<queued>& all, clock::time_point now)
 {
     std::vector<queued> old;
     old.reserve(all.size());  // nothing is lost if this throws
@@ -367,13 +367,13 @@ void outbox::tidy(std::vector<queued>& all, clock::time_point now)
     tidy_at_ = std::max(tidy_min, 2 * all.size());
 }
 
-void outbox::close()
+void queue::close()
 {
     closed_ = true;
-    auto queue = std::exchange(kept_, {});
-    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(queue));
+    auto all = std::exchange(kept_, {});
+    std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(all));
     auto const in_flight = connection_.in_flight();
-    for (auto& q : queue)
+    for (auto& q : all)
         q.operation->complete({.untouched = true, .error = errc::node_closed});
     for (auto& b : in_flight) {
         for (auto& e : std::exchange(b->entries, {}))
@@ -383,10 +383,10 @@ void outbox::close()
     runtime_.reset();
 }
 
-void outbox::abandon()
+void queue::abandon()
 {
     closed_ = true;
-    queue_.clear();
+    waiting_.clear();
     kept_.clear();
     taken_.clear();
     changed_ = {};

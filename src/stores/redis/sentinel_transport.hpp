@@ -2,7 +2,7 @@
 
 #include "net/url.hpp"
 #include "stores/redis/inquiry.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
@@ -28,11 +28,11 @@ node_reply read_master(reply const& answer, std::string_view service, net::place
 /// Whether the server refused because it is not the master any more. Then the client must ask for the new master.
 bool is_deposed(reply const&) noexcept;
 
-/** A link to the server that the Sentinels name as the master.
+/** A transport to the server that the Sentinels name as the master.
 
-    It asks the Sentinels before each connection, and once a second. The link ends the connection if a Sentinel names
-    another server, or if the server says that it is a replica now (failover).
+    It asks the Sentinels before each connection, and once a second. The transport ends the connection if a Sentinel
+   names another server, or if the server says that it is a replica now (failover).
 */
-std::shared_ptr<link> make_sentinel_link(net::url const&, manager_options const&, link_factory);
+std::shared_ptr<transport> make_sentinel_transport(net::url const&, manager_options const&, transport_factory);
 
 }  // namespace redlock::stores::redis

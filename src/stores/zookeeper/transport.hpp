@@ -1,12 +1,13 @@
 #pragma once
 
+#include "stores/kit/timer.hpp"
+
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <zookeeper/zookeeper.h>
@@ -23,7 +24,7 @@
 
 namespace redlock::stores::zookeeper {
 
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
+using kit::timer;
 
 /// One step of a transaction.
 struct step {
@@ -69,18 +70,19 @@ struct time_limits {
     std::chrono::milliseconds to_connect, to_answer;
 };
 
-/** One connection to one server, by the single-threaded variant of ZooKeeper's C client, which never waits by itself.
+/** Moves requests and answers over one connection to one server, by the single-threaded variant of ZooKeeper's C
+   client, which never waits by itself.
 
-    The library would reconnect by itself, and to other servers. To prevent this, the client gives it only one address,
-    and destroys the handle after the first error. The library also resolves no names, for which it would wait. The
-    event loop waits on a duplicate of the descriptor, because the library may close its own at any time.
+    The library would reconnect by itself, and to other servers. To prevent this, the transport gives it only one
+   address, and destroys the handle after the first error. The library also resolves no names, for which it would wait.
+   The event loop waits on a duplicate of the descriptor, because the library may close its own at any time.
 
-    Used as a std::shared_ptr, on the executor. The client does not call its owner from within a callback of the
+    Used as a std::shared_ptr, on the executor. The transport does not call its owner from within a callback of the
     library.
 
     The class has a function for each call and each callback of the C library that it uses.
 */
-class client : public std::enable_shared_from_this<client> {
+class transport : public std::enable_shared_from_this<transport> {
 public:
     class owner {
     public:
@@ -92,8 +94,8 @@ public:
     };
     using log_function = std::function<void(log_level, std::string_view)>;
 
-    client(asio::any_io_executor, time_limits, log_function, owner&);
-    ~client();
+    transport(asio::any_io_executor, time_limits, log_function, owner&);
+    ~transport();
 
     /// Sets "user:password". Nodes that this connection creates then belong to the user. Empty: no user, and the nodes
     /// are for everybody. Call this before @ref open.
@@ -131,7 +133,7 @@ public:
 private:
     static void to_log(char const* message);
     static void on_event(zhandle_t*, int type, int state, char const* path, void* self);
-    static asio::awaitable<void> leave(std::shared_ptr<client>);
+    static asio::awaitable<void> leave(std::shared_ptr<transport>);
 
     template <class Call>
     auto in_library(Call call)
@@ -141,7 +143,7 @@ private:
         put_in_use(before);
         return result;
     }
-    static client const* put_in_use(client const*) noexcept;
+    static transport const* put_in_use(transport const*) noexcept;
     template <class Call>
     std::shared_ptr<pending> ask(std::shared_ptr<pending>, Call);
     ACL_vector const* rights() const noexcept

@@ -28,7 +28,7 @@ namespace asio = boost::asio;
     As over TCP, the messages of one connection arrive in their order or not at all. If a connection breaks, messages
     under way may be carried out much later, without an answer, unless the server ends the connection first.
 */
-class wire : public std::enable_shared_from_this<wire> {
+class network : public std::enable_shared_from_this<network> {
 public:
     /// Handles a packet on the server. @return the function by which the process handles the answer
     using request = std::function<std::function<void()>(std::shared_ptr<client> const&)>;
@@ -56,7 +56,7 @@ public:
         ~owner() = default;
     };
 
-    wire(world& w, process& p, server& s) : world_(w), process_(p), server_(s) {}
+    network(world& w, process& p, server& s) : world_(w), process_(p), server_(s) {}
 
     void start(asio::any_io_executor on, owner& o)
     {

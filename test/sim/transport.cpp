@@ -2,11 +2,11 @@
 #include "net/url.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
 #include "stores/redis/encoder.hpp"
 #include "stores/redis/inbox.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/redis_node.hpp"
 #include "support/resp_commands.hpp"
 #include "support/resp_writer.hpp"
@@ -45,23 +45,26 @@ std::vector<part> parts_of(stores::redis::batch const& b)
     return all;
 }
 
-class link final : public stores::redis::link, wire::owner, public std::enable_shared_from_this<link> {
+class transport final : public stores::redis::transport,
+                        network::owner,
+                        public std::enable_shared_from_this<transport> {
 public:
-    link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
+    transport(world& w, process& p, server& s)
+        : world_(w), process_(p), server_(s), network_(std::make_shared<network>(w, p, s))
     {
     }
 
-    void start(std::shared_ptr<runtime::runtime> const& by, listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, stores::redis::transport::owner& o) override
     {
-        listener_ = &l;
-        wire_->start(by->strand(), *this);
+        owner_ = &o;
+        network_->start(by->strand(), *this);
     }
 
     void open(std::shared_ptr<stores::redis::batch> greeting) override
     {
-        listener_->connecting();
+        owner_->connecting();
         greeting_ = std::move(greeting);
-        wire_->open();
+        network_->open();
     }
 
     void server_accepted() override
@@ -87,12 +90,12 @@ public:
         }
     }
 
-    void cut() override { wire_->cut(); }
+    void cut() override { network_->cut(); }
 
     void close() override
     {
-        listener_ = nullptr;
-        wire_->close();
+        owner_ = nullptr;
+        network_->close();
     }
 
     void abandon() override { close(); }
@@ -118,7 +121,7 @@ private:
             failed(why);
         for (auto const& tell : lost)
             tell();
-        if (listener_ && !told_first)
+        if (owner_ && !told_first)
             failed(why);
     }
 
@@ -141,10 +144,10 @@ private:
                 self->received(bytes);
             };
         };
-        wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
-                         if (!std::exchange(*lost, true) && self->listener_)
-                             self->listener_->answered(b);
-                     }});
+        network_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
+                            if (!std::exchange(*lost, true) && self->owner_)
+                                self->owner_->answered(b);
+                        }});
     }
 
     // Both pieces arrive at the same time, so the split does not change the world.
@@ -168,30 +171,30 @@ private:
         if (e != event::changed)
             throw std::logic_error("a reply of " + server_.name + " is not understood");
         std::string const key(inbox_.key());
-        listener_->change_read(key);
-        wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
+        owner_->change_read(key);
+        network_->on_process([self = shared_from_this(), key] { self->owner_->changed(key); });
     }
 
     // Replies that have been read are handed out a little later.
     void answered(std::shared_ptr<stores::redis::batch> const& b)
     {
-        auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
-        if (wire_->pushes_first())
-            wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
+        auto const hand_out = [self = shared_from_this(), b] { self->owner_->answered(b); };
+        if (network_->pushes_first())
+            network_->on_process([self = shared_from_this(), hand_out] { self->network_->on_process(hand_out); });
         else
-            wire_->on_process(hand_out);
+            network_->on_process(hand_out);
     }
 
-    void failed(std::string_view why) { listener_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
+    void failed(std::string_view why) { owner_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
 
     world& world_;
     process& process_;
     server& server_;
-    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<network> const network_;
     std::shared_ptr<stores::redis::batch> greeting_;
     stores::redis::inbox inbox_;
     std::string unread_;
-    listener* listener_ = nullptr;  ///< null after it was closed
+    stores::redis::transport::owner* owner_ = nullptr;  ///< null after it was closed
 };
 
 }  // namespace
@@ -200,7 +203,7 @@ std::shared_ptr<node> server::make_node(process& p, manager_options const& setti
                                         std::shared_ptr<stores::redis::group> const& group)
 {
     return stores::redis::make_redis_node(net::parse_url("redis://" + name), settings, group,
-                                          std::make_shared<link>(world_, p, *this));
+                                          std::make_shared<transport>(world_, p, *this));
 }
 
 }  // namespace redlock::sim

@@ -1,5 +1,6 @@
-#include "stores/redis/sentinel_link.hpp"
+#include "stores/redis/sentinel_transport.hpp"
 
+#include "stores/redis/decoder.hpp"
 #include "net/url_text.hpp"
 
 #include <fmt/format.h>
@@ -13,20 +14,20 @@ namespace redlock::stores::redis {
 
 namespace {
 
-class sentinel_link final : public link, link::listener, inquiry::owner {
+class sentinel_transport final : public transport, transport::owner, inquiry::owner {
 public:
-    sentinel_link(net::url const& server, manager_options const& c, link_factory make_link)
+    sentinel_transport(net::url const& server, manager_options const& c, transport_factory make_transport)
         : server_(server),
-          make_link_(std::move(make_link)),
-          inquiry_(sentinels_of(server), true, ask_for_master(server.service), c, make_link_, *this)
+          make_transport_(std::move(make_transport)),
+          inquiry_(sentinels_of(server), true, ask_for_master(server.service), c, make_transport_, *this)
     {
     }
-    ~sentinel_link() override { abandon(); }
+    ~sentinel_transport() override { abandon(); }
 
-    void start(std::shared_ptr<runtime::runtime> const& by, link::listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, transport::owner& o) override
     {
         runtime_ = by;
-        listener_ = &l;
+        owner_ = &o;
         inquiry_.start(by);
     }
 
@@ -47,7 +48,7 @@ public:
 
     void close() override
     {
-        listener_ = nullptr;
+        owner_ = nullptr;
         inquiry_.close();
         if (way_)
             way_->close();
@@ -56,7 +57,7 @@ public:
 
     void abandon() override
     {
-        listener_ = nullptr;
+        owner_ = nullptr;
         inquiry_.abandon();
         if (way_)
             way_->abandon();
@@ -90,13 +91,13 @@ private:
     void nobody_knows(node_reply why) override
     {
         if (std::exchange(waiting_, {}))
-            listener_->ended({.error = why.error, .text = "no Sentinel tells who the master is: " + why.text});
+            owner_->ended({.error = why.error, .text = "no Sentinel tells who the master is: " + why.text});
     }
 
     void connect(net::place const& master)
     try {
         if (!way_ || master != master_) {
-            auto const way = make_link_(server_.of(master));
+            auto const way = make_transport_(server_.of(master));
             if (way_)
                 way_->close();
             way_ = way;
@@ -107,25 +108,25 @@ private:
         way_->open(std::exchange(waiting_, {}));
     } catch (std::exception const& e) {  // e.g. no certificate fits the address, or no memory
         waiting_.reset();
-        listener_->ended({.error = errc::node_unreachable, .text = e.what()});
+        owner_->ended({.error = errc::node_unreachable, .text = e.what()});
     }
 
-    // Events of the link to the master
+    // Events of the transport to the master
 
-    void connecting() override { listener_->connecting(); }
+    void connecting() override { owner_->connecting(); }
 
     void answered(std::shared_ptr<batch> const& b) override
     {
         auto const deposed = std::any_of(b->replies.begin(), b->replies.end(), [](auto& r) { return is_deposed(r); });
-        listener_->answered(b);
-        if (deposed && listener_) {
+        owner_->answered(b);
+        if (deposed && owner_) {
             why_left_ = "it is a replica now";
             way_->cut();
         }
     }
 
-    void change_read(std::string_view key) override { listener_->change_read(key); }
-    void changed(std::string_view key) override { listener_->changed(key); }
+    void change_read(std::string_view key) override { owner_->change_read(key); }
+    void changed(std::string_view key) override { owner_->changed(key); }
 
     void ended(node_reply why) override
     {
@@ -133,17 +134,17 @@ private:
             why.text = std::exchange(why_left_, {});
         else
             why.text = net::to_string(master_) + ": " + why.text;
-        listener_->ended(std::move(why));
+        owner_->ended(std::move(why));
     }
 
     net::url const server_;
-    link_factory const make_link_;
+    transport_factory const make_transport_;
     inquiry inquiry_;
     std::shared_ptr<runtime::runtime> runtime_;
-    link::listener* listener_ = nullptr;  ///< null after close or abandon
-    std::shared_ptr<batch> waiting_;      ///< the greeting for the master, until the master is known
-    net::place master_;                   ///< the server that `way_` leads to
-    std::shared_ptr<link> way_;
+    transport::owner* owner_ = nullptr;  ///< null after close or abandon
+    std::shared_ptr<batch> waiting_;     ///< the greeting for the master, until the master is known
+    net::place master_;                  ///< the server that `way_` leads to
+    std::shared_ptr<transport> way_;
     std::string why_left_;
 };
 
@@ -173,7 +174,7 @@ redis::request ask_for_master(std::string_view service)
 node_reply read_master(reply const& answer, std::string_view service, net::place& master)
 {
     if (answer.is_error()) {
-        auto r = interpret_error(answer.text);
+        auto r = decode_error(answer.text);
         if (r.error == errc::server_error && r.untouched)
             return {.error = errc::unsupported_server, .text = "this is no Sentinel"};
         return r;
@@ -192,9 +193,10 @@ node_reply read_master(reply const& answer, std::string_view service, net::place
 
 bool is_deposed(reply const& r) noexcept { return r.is_error() && r.text.starts_with("READONLY"); }
 
-std::shared_ptr<link> make_sentinel_link(net::url const& server, manager_options const& c, link_factory make_link)
+std::shared_ptr<transport> make_sentinel_transport(net::url const& server, manager_options const& c,
+                                                   transport_factory make_transport)
 {
-    return std::make_shared<sentinel_link>(server, c, std::move(make_link));
+    return std::make_shared<sentinel_transport>(server, c, std::move(make_transport));
 }
 
 }  // namespace redlock::stores::redis

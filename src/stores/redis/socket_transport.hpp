@@ -1,7 +1,7 @@
 #pragma once
 
 #include "net/url.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/resp.hpp"
 
 #include <redlock/manager_options.hpp>
@@ -10,8 +10,8 @@
 
 namespace redlock::stores::redis {
 
-/// Makes a link over TCP, TLS or a Unix socket.
+/// Makes a transport over TCP, TLS or a Unix socket.
 /// @throws std::invalid_argument if the TLS files cannot be used
-std::shared_ptr<link> make_socket_link(net::url const&, manager_options const&, resp::limits = {});
+std::shared_ptr<transport> make_socket_transport(net::url const&, manager_options const&, resp::limits = {});
 
 }  // namespace redlock::stores::redis

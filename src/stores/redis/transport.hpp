@@ -12,14 +12,14 @@
 
 namespace redlock::stores::redis {
 
-/** The link to one server: it opens one connection after another, and sends and receives batches.
+/** Moves batches to one server, and their replies back. It opens one connection after another.
 
-    A node uses no other socket code, so a simulation replaces the link and runs the rest unchanged. All functions run
-    on one strand.
+    A node uses no other socket code, so a simulation replaces the transport and runs the rest unchanged. All functions
+   run on one strand.
 */
-class link {
+class transport {
 public:
-    class listener {
+    class owner {
     public:
         /// The server's address is known, and connecting begins. Each further step has its own timeout.
         virtual void connecting() = 0;
@@ -27,8 +27,8 @@ public:
         /// Batch @p b holds the replies that arrived; no more will follow.
         virtual void answered(std::shared_ptr<batch> const& b) = 0;
 
-        /// The server says that @p key has changed; empty: any key may have changed. The link calls `change_read` as
-        /// soon as it has read the push. It calls `changed` after the replies that arrived together with the push.
+        /// The server says that @p key has changed; empty: any key may have changed. The transport calls `change_read`
+        /// as soon as it has read the push. It calls `changed` after the replies that arrived together with the push.
         virtual void change_read(std::string_view key) = 0;
         virtual void changed(std::string_view key) = 0;
 
@@ -36,13 +36,13 @@ public:
         virtual void ended(node_reply why) = 0;
 
     protected:
-        ~listener() = default;
+        ~owner() = default;
     };
 
-    virtual ~link() = default;
+    virtual ~transport() = default;
 
     /// Must be called once, before all other functions.
-    virtual void start(std::shared_ptr<runtime::runtime> const& by, listener& l) = 0;
+    virtual void start(std::shared_ptr<runtime::runtime> const& by, owner& o) = 0;
 
     /// Connects, and sends @p greeting first. The previous connection must have ended.
     virtual void open(std::shared_ptr<batch> greeting) = 0;
@@ -50,13 +50,13 @@ public:
     /// The node accepts the server. From now on the operating system drops unsent bytes when the connection ends.
     virtual void server_accepted() = 0;
 
-    /// Call it only between @ref server_accepted and the end of the connection. The listener gets each batch back once.
+    /// Call it only between @ref server_accepted and the end of the connection. The owner gets each batch back once.
     virtual void send(std::shared_ptr<batch> const&) = 0;
 
-    /// Ends the connection. The link then calls `ended`.
+    /// Ends the connection. The transport then calls `ended`.
     virtual void cut() = 0;
 
-    /// The address of the latest connection. Empty: the link does not tell.
+    /// The address of the latest connection. Empty: the transport does not tell.
     virtual std::string address() const { return {}; }
 
     /// All addresses of the server's name, at the latest connection. Empty: it has no name.
@@ -65,7 +65,7 @@ public:
     /// The next connection tries this address first. Call it before @ref cut.
     virtual void prefer(std::string address) { static_cast<void>(address); }
 
-    /// Closes the link for ever. The listener gets no more calls.
+    /// Closes the transport for ever. The owner gets no more calls.
     virtual void close() = 0;
 
     /// Like @ref close, but the execution context is being destroyed: only drops what refers to it.

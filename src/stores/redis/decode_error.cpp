@@ -2,7 +2,7 @@
 
 #include "net/secrets.hpp"
 #include "stores/redis/cluster_map.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,7 @@ bool is_forbidden_in_script(std::string_view text)
 
 }  // namespace
 
-node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets)
+node_reply decode_error(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     node_reply r;
     // The cluster reads the place in this text, which contains nothing else.

@@ -1,4 +1,4 @@
-#include "stores/zookeeper/link.hpp"
+#include "stores/zookeeper/session.hpp"
 
 #include "core/validity.hpp"
 #include "runtime/as_result.hpp"
@@ -55,7 +55,7 @@ node_reply unreachable(int code, std::string_view words)
 
 }  // namespace
 
-link::link(asio::any_io_executor e, address const& a, link_settings s, owner& o)
+session::session(asio::any_io_executor e, address const& a, session_settings s, owner& o)
     : executor_(e),
       address_(a),
       settings_(std::move(s)),
@@ -67,7 +67,7 @@ link::link(asio::any_io_executor e, address const& a, link_settings s, owner& o)
 {
 }
 
-asio::awaitable<node_reply> link::visit(member where)
+asio::awaitable<node_reply> session::visit(member where)
 {
     auto const self = shared_from_this();
     auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, as_result);
@@ -85,7 +85,7 @@ asio::awaitable<node_reply> link::visit(member where)
 }
 
 // Runs one connection. @return why it has ended
-asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpoint endpoint, outcome& became)
+asio::awaitable<node_reply> session::live(member const& where, asio::ip::tcp::endpoint endpoint, outcome& became)
 {
     auto words = [weak = weak_from_this()](log_level level, std::string_view line) {
         if (auto const self = weak.lock(); self && self->owner_)
@@ -93,21 +93,21 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
     };
     became = outcome::unreachable;
     owner_->next_connection();
-    auto const server = server_ = std::make_shared<client>(executor_, limits_, std::move(words), *owner_);
+    auto const server = server_ = std::make_shared<transport>(executor_, limits_, std::move(words), *owner_);
     if (!address_.user.empty())
         server->identify(address_.user + ":" + address_.password);
     auto const asked = clock::now();
-    auto const opened = co_await server->open(endpoint, address_.options.session, session_);
+    auto const opened = co_await server->open(endpoint, address_.options.session, id_);
     if (!owner_)
         co_return node_reply();
     if (opened.code == ZSESSIONEXPIRED) {
         became = outcome::expired;
-        session_ = {};
+        id_ = {};
         owner_->lost();
     }
     if (opened.code != ZOK)
         co_return unreachable(opened.code, server->words());
-    session_ = server->session();
+    id_ = server->session();
     timeout_ = server->timeout();
     uses_.begin(asked);
     auto const fresh_id = settings_.reads_only ? std::string() : random_id();
@@ -127,22 +127,22 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
 }
 
 // Uses the session every sixth of its timeout, and notes the latest change.
-asio::awaitable<void> link::beat(std::shared_ptr<link> self, std::shared_ptr<client> server)
+asio::awaitable<void> session::beat(std::shared_ptr<session> self, std::shared_ptr<transport> server)
 {
-    auto& l = *self;
-    while (l.owner_ && l.server_ == server) {
+    auto& s = *self;
+    while (s.owner_ && s.server_ == server) {
         auto const asked = clock::now();
-        auto const a = co_await answer_of(server->get(l.layout_.locks(), false));
-        if (a.code != ZOK || !l.owner_)
+        auto const a = co_await answer_of(server->get(s.layout_.locks(), false));
+        if (a.code != ZOK || !s.owner_)
             co_return;
-        l.uses_.add(asked, l.timeout_);
-        l.owner_->heard(a.zxid);
-        l.beat_.expires_after(l.timeout_ / 6);
-        co_await l.beat_.async_wait(as_result);
+        s.uses_.add(asked, s.timeout_);
+        s.owner_->heard(a.zxid);
+        s.beat_.expires_after(s.timeout_ / 6);
+        co_await s.beat_.async_wait(as_result);
     }
 }
 
-std::chrono::milliseconds link::promise(clock::time_point asked) const
+std::chrono::milliseconds session::promise(clock::time_point asked) const
 {
     auto const certain = uses_.promise(asked, timeout_);
     auto const rounded = std::chrono::floor<std::chrono::milliseconds>(certain);
@@ -151,16 +151,16 @@ std::chrono::milliseconds link::promise(clock::time_point asked) const
 
 // The end.
 
-void link::close(bool with_session)
+void session::close(bool for_good)
 {
     owner_ = nullptr;
     resolver_.cancel();
     beat_.cancel();
     if (server_)
-        with_session ? server_->end_session() : server_->close(ZCLOSING);
+        for_good ? server_->end_session() : server_->close(ZCLOSING);
 }
 
-void link::abandon()
+void session::abandon()
 {
     owner_ = nullptr;
     if (server_)

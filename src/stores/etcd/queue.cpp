@@ -1,4 +1,4 @@
-#include "stores/etcd/outbox.hpp"
+#include "stores/etcd/queue.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,15 +16,15 @@ constexpr std::size_t steps_of_key = 8;  // at most
 // etcd 3.4 checks its quota and its access lists only for steps at the top level, not for nested steps. So a
 // transaction that adds to the database also has a put at the top level, in its failure branch. If the branch is
 // carried out, because the connection number differs, this put changes nothing.
-std::string outbox::next(std::string const& session, std::uint32_t connection, scope const& s, finished& over)
+std::string queue::next(std::string const& key, std::uint32_t connection, scope const& s, finished& over)
 {
     sent_ = clock::now();
     choose(sent_, over);
     if (under_way_.empty())
         return {};
     transaction_text all;
-    if (!session.empty())
-        all.conditions.push_back(is_equal(session, to_text(connection)));
+    if (!key.empty())
+        all.conditions.push_back(is_equal(key, to_text(connection)));
     for (auto& t : under_way_)
         t.operation->mark_sent(connection);
     add_extensions(all, s);
@@ -32,16 +32,16 @@ std::string outbox::next(std::string const& session, std::uint32_t connection, s
         if (t.shared)
             continue;
         t.step = all.then.size();
-        all.then.push_back(t.text(s));
+        all.then.push_back(t.encode(s));
     }
     if (std::any_of(under_way_.begin(), under_way_.end(), [&](auto& t) { return t.adds(s); }))
-        all.otherwise.push_back(put_as_it_is(session));
+        all.otherwise.push_back(put_as_it_is(key));
     return all.request();
 }
 
 // Renewals of thousands of locks are most of what an etcd server has to do. With a step for each, they take twice the
 // time.
-void outbox::add_extensions(transaction_text& to, scope const& s)
+void queue::add_extensions(transaction_text& to, scope const& s)
 {
     transaction_text all;
     for (auto& t : under_way_) {
@@ -58,38 +58,38 @@ void outbox::add_extensions(transaction_text& to, scope const& s)
 }
 
 // Stops when the transaction is full, without a look at the operations behind.
-void outbox::choose(clock::time_point now, finished& over)
+void queue::choose(clock::time_point now, finished& over)
 {
     std::size_t widest = 1;
     for (bool full = false; !full;) {
-        auto* const t = queue_.front(now, over);
+        auto* const t = pending_.front(now, over);
         if (!t || !has_room_for(*t, widest))
             return;
         widest = std::max(widest, t->operation->command().keys.size());
         full = t->alone;
-        under_way_.push_back(queue_.take_front());
+        under_way_.push_back(pending_.take_front());
     }
 }
 
-outbox::transactions outbox::take_under_way()
+queue::transactions queue::take_under_way()
 {
     for (auto const& t : under_way_)
-        queue_.free(*t.operation);
+        pending_.free(*t.operation);
     return std::exchange(under_way_, {});
 }
 
 // Each key takes two conditions.
-bool outbox::has_room_for(transaction const& t, std::size_t widest) const
+bool queue::has_room_for(transaction const& t, std::size_t widest) const
 {
     auto const width = std::max(widest, t.operation->command().keys.size());
     return under_way_.empty() || (!t.alone && under_way_.size() + 1 + 2 * width + steps_of_key <= steps_max);
 }
 
-void outbox::send_again(transactions all, bool alone)
+void queue::send_again(transactions all, bool alone)
 {
     for (auto t = all.rbegin(); t != all.rend(); ++t) {
         t->alone = t->alone || alone;
-        queue_.put_back(std::move(*t));
+        pending_.put_back(std::move(*t));
     }
 }
 

@@ -20,30 +20,30 @@
 
 namespace redlock::stores::redis {
 
-/** Queues operations for a server, sends them in batches, and completes them with the replies.
+/** The operations that wait for a server. The queue sends them in batches, and completes them with the replies.
 
     Operations wait until the event loop has run all handlers that are due, and then leave as one batch. If the server
-    cannot be reached, or is silent for longer than `node_timeout`, they stay in the queue. The outbox drops operations
-    that are withdrawn or too late, so a server that comes back never gets old requests.
+    cannot be reached, or is silent for longer than `node_timeout`, they stay. The queue drops operations that are
+    withdrawn or too late, so a server that comes back never gets old requests.
 */
-class outbox final : public sender::outbox {
+class queue final : public sender::queue {
 public:
-    outbox(connection&, std::shared_ptr<sender>);
+    queue(connection&, std::shared_ptr<sender>);
 
     /// @param self this object
     /// @param changed called with each changed key, after the replies that the server sent before the change
-    void start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime>,
+    void start(std::weak_ptr<queue> self, std::shared_ptr<runtime::runtime>,
                std::function<void(std::string_view key)> changed);
 
     void submit(std::shared_ptr<node_operation>);
 
-    /// Sends the queue soon, or refuses it if the server cannot be reached.
+    /// Sends the operations soon, or refuses them if the server cannot be reached.
     void flush_soon();
 
     /// The connection was lost, or an attempt to connect failed.
     void disconnected();
 
-    /// From now on the outbox encodes operations for this server's version and access list.
+    /// From now on the queue encodes operations for this server's version and access list.
     void adapt_to(introduction const&);
 
     /// Whether the server sends pushes about changes. Only on the strand.
@@ -77,12 +77,12 @@ private:
     void tracked(std::vector<std::string> const& keys, batch const& answer);
     void tell(std::string const& key);
     bool try_again(batch::entry&, error_code refusal);
-    void refuse_queue(clock::time_point now);
+    void refuse_waiting(clock::time_point now);
     void tidy(std::vector<queued>&, clock::time_point now);
 
     connection& connection_;
     std::shared_ptr<sender> const sender_;
-    std::weak_ptr<outbox> self_;
+    std::weak_ptr<queue> self_;
     std::shared_ptr<runtime::runtime> runtime_;
     std::function<void(std::string_view)> changed_;
     manner manner_;
@@ -91,7 +91,7 @@ private:
     bool flush_due_ = false;
     bool refuse_all_ = false;  ///< the next refusal includes @ref kept_
     std::size_t tidy_at_ = 64;
-    std::vector<queued> queue_;
+    std::vector<queued> waiting_;
     std::vector<queued> kept_;      ///< releases that wait for a server that cannot be reached
     std::vector<queued> taken_;     ///< operations that are being sent; a member, to reuse its memory
     std::shared_ptr<batch> batch_;  ///< the batch that is being filled

@@ -1,17 +1,17 @@
 #include "core/told_time.hpp"
 #include "net/secrets.hpp"
 #include "stores/redis/cluster_map.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/decoder.hpp"
 #include "testing/command_parts.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
-using stores::redis::interpret_error;
+using stores::redis::decode_error;
 using redlock::stores::redis::resp::type;
 using kind = node_command::kind;
 
-BOOST_AUTO_TEST_SUITE(replies)
+BOOST_AUTO_TEST_SUITE(decoded_replies)
 
 namespace {
 
@@ -30,19 +30,19 @@ node_command question(kind what, std::uint64_t fence = 0, bool heal = false)
 
 node_reply answer(kind what, stores::redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
 {
-    return stores::redis::interpret(question(what, fence, heal), {&r, 1});
+    return stores::redis::decode(question(what, fence, heal), {&r, 1});
 }
 
 node_reply answer_of_two(kind what, stores::redis::reply const& first, stores::redis::reply const& second,
                          std::uint64_t fence)
 {
     stores::redis::reply const both[] = {first, second};
-    return stores::redis::interpret(question(what, fence), both);
+    return stores::redis::decode(question(what, fence), both);
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
+BOOST_AUTO_TEST_CASE(decode_of_expected_replies_gives_a_vote)
 {
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::simple_string, "OK")).vote == vote::granted));
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::null, "")).vote == vote::denied));
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
     }
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_scan_gives_keys_and_the_next_cursor)
+BOOST_AUTO_TEST_CASE(decode_of_scan_gives_keys_and_the_next_cursor)
 {
     auto const scanned = [](std::vector<std::string> elements) {
         return answer(kind::scan, make(stores::redis::resp::type::array, "", std::move(elements)));
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_scan_gives_keys_and_the_next_cursor)
     BOOST_TEST((scanned({"17", "soon", "lock:a"}).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_inspect_gives_holder_waiters_and_readers)
+BOOST_AUTO_TEST_CASE(decode_of_inspect_gives_holder_waiters_and_readers)
 {
     auto const inspected = [](std::vector<std::string> elements) {
         return answer(kind::inspect, make(stores::redis::resp::type::array, "", std::move(elements)));
@@ -105,10 +105,10 @@ BOOST_AUTO_TEST_CASE(interpret_of_inspect_gives_holder_waiters_and_readers)
 }
 
 // SET with GET returns the old value, so null means granted.
-BOOST_AUTO_TEST_CASE(interpret_for_an_acquisition_that_checks_the_type_gives_the_vote)
+BOOST_AUTO_TEST_CASE(decode_for_an_acquisition_that_checks_the_type_gives_the_vote)
 {
     auto const answered = [](stores::redis::reply const& r) {
-        return stores::redis::interpret(question(kind::acquire), {&r, 1}, {}, true);
+        return stores::redis::decode(question(kind::acquire), {&r, 1}, {}, true);
     };
     BOOST_TEST((answered(make(stores::redis::resp::type::null, "")).vote == vote::granted));
     BOOST_TEST((answered(make(stores::redis::resp::type::blob_string, "the value of another")).vote == vote::denied));
@@ -126,12 +126,12 @@ BOOST_AUTO_TEST_CASE(interpret_for_an_acquisition_that_checks_the_type_gives_the
         (answer(kind::acquire, make(stores::redis::resp::type::blob_string, "x")).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_error_of_a_truncated_script_error_is_server_error)
+BOOST_AUTO_TEST_CASE(decode_error_of_a_truncated_script_error_is_server_error)
 {
     for (auto const* text : {"ERR Error running script",
                              "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
                              "ERR Error running script @user_script:1: ", "ERR Error running script @user_script:1: -"})
-        BOOST_TEST((stores::redis::interpret_error(text).error == errc::server_error));
+        BOOST_TEST((stores::redis::decode_error(text).error == errc::server_error));
 }
 
 // A gap in well-known words would reveal a password that is one of these words.
@@ -160,20 +160,20 @@ BOOST_AUTO_TEST_CASE(secret_of_a_word_that_the_address_shows_is_empty)
 }
 
 // The decision depends on the text of the server, and the place in it is read later.
-BOOST_AUTO_TEST_CASE(interpret_error_does_not_depend_on_the_password)
+BOOST_AUTO_TEST_CASE(decode_error_does_not_depend_on_the_password)
 {
     for (std::string_view const password : {"MOVED", "3999", "10.0.0.1", "6381", "0", "1"}) {
-        auto const r = stores::redis::interpret_error("MOVED 3999 10.0.0.1:6381", {password});
+        auto const r = stores::redis::decode_error("MOVED 3999 10.0.0.1:6381", {password});
         BOOST_TEST((r.error == errc::wrong_cluster_node));
         auto const to = stores::redis::read_redirection(r.text);
         BOOST_TEST_REQUIRE(to.has_value());
         BOOST_TEST(net::to_string(to->to) == "10.0.0.1:6381");
     }
-    auto const refused = stores::redis::interpret_error("NOPERM No permissions to access a key", {"NOPERM"});
+    auto const refused = stores::redis::decode_error("NOPERM No permissions to access a key", {"NOPERM"});
     BOOST_TEST((refused.error == errc::permission_denied));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_wrongtype_for_extend_and_release_is_denied)
+BOOST_AUTO_TEST_CASE(decode_of_wrongtype_for_extend_and_release_is_denied)
 {
     for (auto k : {kind::extend, kind::release})
         BOOST_TEST((answer(k, make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).vote == vote::denied));
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(interpret_of_wrongtype_for_extend_and_release_is_denied)
                 == errc::wrong_type));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
+BOOST_AUTO_TEST_CASE(decode_for_a_contender_gives_wanted_and_remaining)
 {
     auto q = question(kind::acquire);
     testing::set_contender(q, "me");
-    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
+    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::decode(q, {&r, 1}); };
     BOOST_TEST((answered(make(stores::redis::resp::type::number, "1")).vote == vote::granted));
     BOOST_TEST(!answered(make(stores::redis::resp::type::number, "1")).wanted);
     BOOST_TEST((answered(make(stores::redis::resp::type::number, "2")).vote == vote::granted));
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
 }
 
 // A hostile server must not make sums of times overflow.
-BOOST_AUTO_TEST_CASE(interpret_of_the_largest_numbers_gives_bounded_times)
+BOOST_AUTO_TEST_CASE(decode_of_the_largest_numbers_gives_bounded_times)
 {
     auto const array = [](std::vector<std::string> elements) {
         return make(stores::redis::resp::type::array, "", std::move(elements));
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_the_largest_numbers_gives_bounded_times)
     any.keys = several.keys = keys;
     for (std::string const n : {"9223372036854775807", "-9223372036854775808"}) {
         auto const answered = [](node_command const& q, stores::redis::reply const& r) {
-            return stores::redis::interpret(q, {&r, 1});
+            return stores::redis::decode(q, {&r, 1});
         };
         BOOST_TEST(is_bounded(answered(contends, array({n, n})).remaining));
         BOOST_TEST(is_bounded(answered(shares, array({n, n, "0"})).remaining));
@@ -256,13 +256,13 @@ BOOST_AUTO_TEST_CASE(interpret_of_the_largest_numbers_gives_bounded_times)
     }
 }
 
-BOOST_AUTO_TEST_CASE(interpret_for_a_reader_gives_the_value_of_a_writer)
+BOOST_AUTO_TEST_CASE(decode_for_a_reader_gives_the_value_of_a_writer)
 {
     auto q = question(kind::acquire);
     q.mode = mode::shared;
     auto const answered = [&](std::vector<std::string> elements) {
         auto const r = make(stores::redis::resp::type::array, "", std::move(elements));
-        return stores::redis::interpret(q, {&r, 1});
+        return stores::redis::decode(q, {&r, 1});
     };
     BOOST_TEST(answered({"1", "-2", "0", "value"}).text == "");  // it does not contend
     testing::set_contender(q, "me");
@@ -277,13 +277,13 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_reader_gives_the_value_of_a_writer)
     BOOST_TEST((answered({"1", "-2", "0", "value", "5"}).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)
+BOOST_AUTO_TEST_CASE(decode_for_any_key_gives_the_chosen_or_all_taken_keys)
 {
     std::string const keys[] = {"b", "a", "c"};
     auto q = question(kind::acquire, 77);
     q.as<commands::acquire>().any = true;
     q.keys = keys;
-    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
+    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::decode(q, {&r, 1}); };
     for (std::uint32_t n = 0; n < 12; ++n) {
         auto const won = answered(make(stores::redis::resp::type::number, std::to_string(n)));
         BOOST_TEST((won.vote == vote::granted));
@@ -306,19 +306,19 @@ BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_for_a_contender_with_fencing_gives_wanted_and_fence)
+BOOST_AUTO_TEST_CASE(decode_for_a_contender_with_fencing_gives_wanted_and_fence)
 {
     auto q = question(kind::acquire, 77);
     testing::set_contender(q, "me");
     stores::redis::reply const both[] = {make(stores::redis::resp::type::number, "2"),
                                          make(stores::redis::resp::type::number, "1")};
-    auto const r = stores::redis::interpret(q, both);
+    auto const r = stores::redis::decode(q, both);
     BOOST_TEST((r.vote == vote::granted));
     BOOST_TEST(r.wanted);
     BOOST_TEST(r.fence == 77u);
 }
 
-BOOST_AUTO_TEST_CASE(interpret_with_fencing_gives_whether_the_proposal_was_taken)
+BOOST_AUTO_TEST_CASE(decode_with_fencing_gives_whether_the_proposal_was_taken)
 {
     auto const ok = make(stores::redis::resp::type::simple_string, "OK");
     auto const taken = answer_of_two(kind::acquire, ok, make(stores::redis::resp::type::number, "1"), 77);
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(interpret_with_fencing_gives_whether_the_proposal_was_taken
     }
 }
 
-BOOST_AUTO_TEST_CASE(interpret_with_fencing_after_a_set_key_is_never_untouched)
+BOOST_AUTO_TEST_CASE(decode_with_fencing_after_a_set_key_is_never_untouched)
 {
     auto const ok = make(stores::redis::resp::type::simple_string, "OK");
     auto const forbidden =
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(interpret_with_fencing_after_a_set_key_is_never_untouched)
                    .untouched);
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_raise_accepts_whole_numbers_in_range)
+BOOST_AUTO_TEST_CASE(decode_of_raise_accepts_whole_numbers_in_range)
 {
     auto const counter = [](std::string text, stores::redis::resp::type t = stores::redis::resp::type::real) {
         return answer_of_two(kind::raise, make(stores::redis::resp::type::number, "0"), make(t, std::move(text)), 77);
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_raise_accepts_whole_numbers_in_range)
     BOOST_TEST((counter("WRONGTYPE no", stores::redis::resp::type::simple_error).error == errc::wrong_type));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_a_healed_key_is_denied)
+BOOST_AUTO_TEST_CASE(decode_of_a_healed_key_is_denied)
 {
     auto const r = answer(kind::extend, make(stores::redis::resp::type::number, "2"), 0, true);
     BOOST_TEST((r.vote == vote::denied));
@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_a_healed_key_is_denied)
     BOOST_TEST(!answer(kind::extend, make(stores::redis::resp::type::number, "1"), 0, true).healed);
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_remaining_time)
+BOOST_AUTO_TEST_CASE(decode_of_upgrade_gives_the_vote_and_the_remaining_time)
 {
     auto const r = answer(kind::upgrade, make(stores::redis::resp::type::array, "", {"1234"}));
     BOOST_TEST((r.vote == vote::denied));
@@ -406,11 +406,11 @@ BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_remaining_time)
     auto extend = question(kind::extend);
     extend.what = commands::extend{.alone = true};
     auto const reads = make(stores::redis::resp::type::number, "2");
-    BOOST_TEST((stores::redis::interpret(extend, {&reads, 1}).vote == vote::denied));
-    BOOST_TEST(!stores::redis::interpret(extend, {&reads, 1}).healed);
+    BOOST_TEST((stores::redis::decode(extend, {&reads, 1}).vote == vote::denied));
+    BOOST_TEST(!stores::redis::decode(extend, {&reads, 1}).healed);
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_an_unexpected_reply_is_unknown)
+BOOST_AUTO_TEST_CASE(decode_of_an_unexpected_reply_is_unknown)
 {
     stores::redis::reply const odd[] = {make(stores::redis::resp::type::simple_string, "PONG"),
                                         make(stores::redis::resp::type::number, "2"),
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_an_unexpected_reply_is_unknown)
 }
 
 // Rule 13 of docs/architecture.md.
-BOOST_AUTO_TEST_CASE(interpret_error_of_each_refusal_gives_its_own_error)
+BOOST_AUTO_TEST_CASE(decode_error_of_each_refusal_gives_its_own_error)
 {
     std::pair<char const*, errc> const refusals[] = {
         {"LOADING Redis is loading the dataset in memory", errc::node_loading},
@@ -458,36 +458,36 @@ BOOST_AUTO_TEST_CASE(interpret_error_of_each_refusal_gives_its_own_error)
         {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
     for (auto const& [text, error] : refusals) {
-        auto const r = stores::redis::interpret_error(text);
+        auto const r = stores::redis::decode_error(text);
         BOOST_TEST((r.vote == vote::unknown));
         BOOST_TEST((r.error == error), text);
         BOOST_TEST(r.untouched, text);
     }
 }
 
-BOOST_AUTO_TEST_CASE(interpret_error_of_an_unknown_error_is_not_untouched)
+BOOST_AUTO_TEST_CASE(decode_error_of_an_unknown_error_is_not_untouched)
 {
-    auto const r = stores::redis::interpret_error("ERR something new");
+    auto const r = stores::redis::decode_error("ERR something new");
     BOOST_TEST((r.error == errc::server_error));
     BOOST_TEST(!r.untouched);
     BOOST_TEST(r.text == "ERR something new");
     // A quoted refusal in the middle of a script error does not count.
-    auto const quoting = stores::redis::interpret_error(
+    auto const quoting = stores::redis::decode_error(
         "ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
     BOOST_TEST((quoting.error == errc::server_error));
     BOOST_TEST(!quoting.untouched);
 }
 
 // Rule 14 of docs/architecture.md.
-BOOST_AUTO_TEST_CASE(interpret_error_does_not_repeat_the_quoted_command)
+BOOST_AUTO_TEST_CASE(decode_error_does_not_repeat_the_quoted_command)
 {
-    auto const r = stores::redis::interpret_error(
+    auto const r = stores::redis::decode_error(
         "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
     BOOST_TEST(r.text.find("hunter2") == std::string::npos);
     BOOST_TEST(r.text == "ERR unknown command 'HELLO'");
     BOOST_TEST(r.untouched);
-    BOOST_TEST(stores::redis::interpret_error("ERR \x1b[31m\r\n" + std::string(1000, 'x')).text.size() <= 160u);
-    BOOST_TEST(stores::redis::interpret_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
+    BOOST_TEST(stores::redis::decode_error("ERR \x1b[31m\r\n" + std::string(1000, 'x')).text.size() <= 160u);
+    BOOST_TEST(stores::redis::decode_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
 }
 
 BOOST_AUTO_TEST_CASE(presentable_leaves_out_quoted_secrets)
@@ -518,10 +518,10 @@ BOOST_AUTO_TEST_CASE(presentable_leaves_out_quoted_secrets)
     stores::redis::reply const replies[] = {
         make(stores::redis::resp::type::simple_string, "OK"),
         make(stores::redis::resp::type::simple_error, "ERR pw=sesame-7 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
-    BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
-    BOOST_TEST(stores::redis::interpret(q, {replies + 1, 1}, "sesame-7").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::decode(q, replies, "sesame-7").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::decode(q, {replies + 1, 1}, "sesame-7").text == "ERR pw=*** ***");
     q.what = commands::raise{};
-    BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::decode(q, replies, "sesame-7").text == "ERR pw=*** ***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "stores/redis/socket_link.hpp"
+#include "stores/redis/socket_transport.hpp"
 
 #include "net/addresses.hpp"
 #include "net/secrets.hpp"
@@ -35,7 +35,7 @@ namespace {
 
 using runtime::strand;
 
-constexpr std::size_t changes_max = 4096;  // if more keys change at once, the link reports "any key"
+constexpr std::size_t changes_max = 4096;  // if more keys change at once, the transport reports "any key"
 
 stream::endpoint endpoint_of(std::string const& address, std::string const& port)
 {
@@ -62,9 +62,9 @@ net::url routed(net::url server)
     return server;
 }
 
-class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
+class socket_transport final : public transport, stream::owner, public std::enable_shared_from_this<socket_transport> {
 public:
-    socket_link(net::url const& server, manager_options const& c, resp::limits accepted)
+    socket_transport(net::url const& server, manager_options const& c, resp::limits accepted)
         : server_(routed(server)),
           connect_timeout_(c.connect_timeout),
           tls_(is_encrypted() ? net::tls_settings(server_, c.tls) : net::tls_settings()),
@@ -73,10 +73,10 @@ public:
     {
     }
 
-    void start(std::shared_ptr<runtime::runtime> const& by, listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, transport::owner& o) override
     {
         runtime_ = by;
-        listener_ = &l;
+        owner_ = &o;
     }
 
     void open(std::shared_ptr<batch> greeting) override
@@ -120,7 +120,7 @@ public:
 
     void close() override
     {
-        listener_ = nullptr;
+        owner_ = nullptr;
         limit_.clear();
         if (auto const s = std::exchange(stream_, {}))
             s->close();
@@ -132,7 +132,7 @@ public:
     void abandon() override
     {
         // The context's services drop pending operations themselves. close() could use services that are destroyed.
-        listener_ = nullptr;
+        owner_ = nullptr;
         limit_.clear();
         stream_.reset();
         runtime_.reset();
@@ -142,17 +142,17 @@ private:
     bool is_encrypted() const noexcept { return server_.transport == net::transport::tls; }
     bool is_local() const noexcept { return server_.transport == net::transport::unix_socket; }
 
-    static asio::awaitable<void, runtime::strand> connect(std::shared_ptr<socket_link> self,
+    static asio::awaitable<void, runtime::strand> connect(std::shared_ptr<socket_transport> self,
                                                           std::shared_ptr<batch> greeting)
     {
-        if (!self->listener_)
+        if (!self->owner_)
             co_return;
         auto where = co_await self->find_address();
-        if (!self->listener_)
+        if (!self->owner_)
             co_return;
         if (!where.failure.empty())
             co_return self->end({.error = errc::node_unreachable, .text = std::move(where.failure)});
-        self->listener_->connecting();
+        self->owner_->connecting();
         self->all_addresses_ = std::move(where.all);
         self->begin(std::move(where.address), greeting);
         auto const s = self->stream_;
@@ -219,11 +219,11 @@ private:
         for (auto e = inbox_.next(bytes); e != inbox::event::none; e = inbox_.next(bytes)) {
             handle(e);
             if (stream_ != s)
-                return;  // the listener has ended the connection
+                return;  // the owner has ended the connection
         }
         for (auto const& key : std::exchange(changed_, {})) {
             if (stream_ == s)
-                listener_->changed(key);
+                owner_->changed(key);
         }
     }
 
@@ -231,9 +231,9 @@ private:
     {
         switch (e) {
         case inbox::event::answered:
-            return listener_->answered(inbox_.take_answered());
+            return owner_->answered(inbox_.take_answered());
         case inbox::event::changed:
-            listener_->change_read(inbox_.key());
+            owner_->change_read(inbox_.key());
             return note_change(inbox_.key());
         case inbox::event::malformed:
             if (kept_)
@@ -256,7 +256,7 @@ private:
 
     void broke(error_code ec) override { end(failure(ec)); }
 
-    // Posts the call of ended(), because the listener may be calling this link right now.
+    // Posts the call of ended(), because the owner may be calling this transport right now.
     void end(node_reply why)
     {
         limit_.clear();
@@ -266,15 +266,15 @@ private:
             if (!preferred_.empty())
                 addresses_.good = std::exchange(preferred_, {});
         }
-        if (!listener_)
+        if (!owner_)
             return;
         asio::post(runtime_->urgent(), [self = shared_from_this(), why = std::move(why)] {
             auto const lost = self->inbox_.take_waiting();
-            if (self->listener_)
-                self->listener_->ended(why);
+            if (self->owner_)
+                self->owner_->ended(why);
             for (auto const& b : lost) {
-                if (self->listener_)
-                    self->listener_->answered(b);
+                if (self->owner_)
+                    self->owner_->answered(b);
             }
         });
     }
@@ -320,7 +320,7 @@ private:
     std::string const name_;  ///< host name for TLS; empty for an IP address (RFC 6066)
     resp::limits const accepted_;
     std::shared_ptr<runtime::runtime> runtime_;
-    listener* listener_ = nullptr;  ///< null after close or abandon
+    transport::owner* owner_ = nullptr;  ///< null after close or abandon
     std::shared_ptr<net::name_lookup> lookup_;
     std::weak_ptr<net::address_search> search_;
     net::known_addresses addresses_;
@@ -337,9 +337,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<link> make_socket_link(net::url const& server, manager_options const& c, resp::limits accepted)
+std::shared_ptr<transport> make_socket_transport(net::url const& server, manager_options const& c,
+                                                 resp::limits accepted)
 {
-    return std::make_shared<socket_link>(server, c, accepted);
+    return std::make_shared<socket_transport>(server, c, accepted);
 }
 
 }  // namespace redlock::stores::redis

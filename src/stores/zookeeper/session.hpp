@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/zookeeper/address.hpp"
-#include "stores/zookeeper/client.hpp"
+#include "stores/zookeeper/transport.hpp"
 #include "stores/zookeeper/greeting.hpp"
 #include "stores/zookeeper/layout.hpp"
 #include "stores/zookeeper/uses.hpp"
@@ -22,7 +22,7 @@
 namespace redlock::stores::zookeeper {
 
 /// The settings of connections.
-struct link_settings {
+struct session_settings {
     std::chrono::milliseconds connect_timeout;
     double drift_factor;
     bool reads_only;
@@ -33,9 +33,9 @@ struct link_settings {
 
     Used as a std::shared_ptr, on the executor.
 */
-class link : public std::enable_shared_from_this<link> {
+class session : public std::enable_shared_from_this<session> {
 public:
-    class owner : public client::owner {
+    class owner : public transport::owner {
     public:
         /// @return the number of the next connection
         virtual std::uint32_t next_connection() = 0;
@@ -52,7 +52,7 @@ public:
         ~owner() = default;
     };
 
-    link(asio::any_io_executor, address const&, link_settings, owner&);
+    session(asio::any_io_executor, address const&, session_settings, owner&);
 
     asio::any_io_executor const& get_executor() const noexcept { return executor_; }
 
@@ -60,8 +60,8 @@ public:
     asio::awaitable<node_reply> visit(member);
 
     /// The connection that counts, or that is being established.
-    std::shared_ptr<client> const& server() const noexcept { return server_; }
-    clientid_t const& session() const noexcept { return session_; }
+    std::shared_ptr<transport> const& server() const noexcept { return server_; }
+    clientid_t const& id() const noexcept { return id_; }
 
     zookeeper::layout const& names() const noexcept { return layout_; }
 
@@ -71,24 +71,24 @@ public:
     /// For how long after @p asked the servers certainly keep what they have committed.
     std::chrono::milliseconds promise(clock::time_point asked) const;
 
-    void close(bool with_session);  ///< the owner gets no more calls
-    void abandon();                 ///< like @ref close; touches nothing that belongs to the context
+    void close(bool for_good);  ///< the owner gets no more calls; @p for_good: the servers end the session, too
+    void abandon();             ///< like @ref close; touches nothing that belongs to the context
 
 private:
     enum class outcome { unreachable, expired, used };
     asio::awaitable<node_reply> live(member const&, asio::ip::tcp::endpoint, outcome&);
-    static asio::awaitable<void> beat(std::shared_ptr<link>, std::shared_ptr<client>);
+    static asio::awaitable<void> beat(std::shared_ptr<session>, std::shared_ptr<transport>);
 
     asio::any_io_executor const executor_;
     address const address_;
-    link_settings const settings_;
+    session_settings const settings_;
     time_limits const limits_;
     layout const layout_;
     owner* owner_;  ///< null after the end
     asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor> resolver_;
     timer beat_;
-    std::shared_ptr<client> server_;
-    clientid_t session_{};  ///< number 0: no session
+    std::shared_ptr<transport> server_;
+    clientid_t id_{};  ///< number 0: no session
     std::chrono::milliseconds timeout_{};
     uses uses_;
 };

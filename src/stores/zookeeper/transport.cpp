@@ -1,4 +1,4 @@
-#include "stores/zookeeper/client.hpp"
+#include "stores/zookeeper/transport.hpp"
 
 #include "runtime/as_result.hpp"
 
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr auto offer_max = std::chrono::hours(24);  // of a session; a server that offers more is not ZooKeeper
 constexpr int frames_max = 256;                     // the most frames to read in one call
 
-thread_local client const* in_use = nullptr;  // the client that called the library; its log lines do not name it
+thread_local transport const* in_use = nullptr;  // the transport that called the library; its log lines do not name it
 
 bool is_connected(zhandle_t* handle)
 {
@@ -34,21 +34,21 @@ bool is_connected(zhandle_t* handle)
 
 }  // namespace
 
-client::client(asio::any_io_executor e, time_limits l, log_function log, owner& o)
+transport::transport(asio::any_io_executor e, time_limits l, log_function log, owner& o)
     : executor_(e), limits_(l), log_(std::move(log)), owner_(&o), descriptor_(e), deadline_(e)
 {
 }
 
-client::~client()
+transport::~transport()
 {
     is_abandoned_ = true;
     destroy();
 }
 
-client const* client::put_in_use(client const* c) noexcept { return std::exchange(in_use, c); }
+transport const* transport::put_in_use(transport const* c) noexcept { return std::exchange(in_use, c); }
 
 // A log line looks like "2026-01-01 10:20:30,123:4711(0x7f00):ZOO_ERROR@function@123: words".
-void client::to_log(char const* message)
+void transport::to_log(char const* message)
 {
     std::string_view line(message);
     auto const level = std::min(line.find(":ZOO_"), line.size());
@@ -60,17 +60,17 @@ void client::to_log(char const* message)
     if (in_use->log_)
         in_use->log_(log_level::debug, line);
     if (is_error)
-        const_cast<client*>(in_use)->words_ = line;
+        const_cast<transport*>(in_use)->words_ = line;
 }
 
-void client::on_event(zhandle_t*, int type, int, char const* path, void* self)
+void transport::on_event(zhandle_t*, int type, int, char const* path, void* self)
 {
     if (type != ZOO_SESSION_EVENT)
-        static_cast<client*>(self)->touched_.emplace_back(path);
+        static_cast<transport*>(self)->touched_.emplace_back(path);
 }
 
-asio::awaitable<answer> client::open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout,
-                                     clientid_t session)
+asio::awaitable<answer> transport::open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout,
+                                        clientid_t session)
 {
     auto const self = shared_from_this();
     auto const host = where.address().is_v6() ? fmt::format("[{}]:{}", where.address().to_string(), where.port())
@@ -91,7 +91,7 @@ asio::awaitable<answer> client::open(asio::ip::tcp::endpoint where, std::chrono:
     co_return co_await answer_of(opened);
 }
 
-asio::awaitable<int> client::end()
+asio::awaitable<int> transport::end()
 {
     auto const self = shared_from_this();
     auto const ended = ended_;
@@ -100,7 +100,7 @@ asio::awaitable<int> client::end()
 
 // Calls the library, and waits for more work.
 
-void client::process(int events)
+void transport::process(int events)
 {
     auto const self = shared_from_this();
     int code = ZOK;
@@ -117,8 +117,8 @@ void client::process(int events)
     if (handle_ && opened_ && is_connected(handle_)) {
         session_ = *zoo_client_id(handle_);
         timeout_ = std::chrono::milliseconds(zoo_recv_timeout(handle_));
-        // With a read-only server, which the client did not ask for, the library would look for another server, and
-        // wait.
+        // With a read-only server, which the transport did not ask for, the library would look for another server,
+        // and wait.
         bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < offer_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
@@ -129,7 +129,7 @@ void client::process(int events)
     prepare();
 }
 
-void client::prepare()
+void transport::prepare()
 {
     if (!handle_)
         return;
@@ -155,7 +155,7 @@ void client::prepare()
     });
 }
 
-void client::wait(asio::posix::stream_descriptor::wait_type what, bool& waiting, int events)
+void transport::wait(asio::posix::stream_descriptor::wait_type what, bool& waiting, int events)
 {
     if (std::exchange(waiting, true))
         return;
@@ -169,7 +169,7 @@ void client::wait(asio::posix::stream_descriptor::wait_type what, bool& waiting,
 }
 
 // The library may have more bytes to write than the socket takes.
-void client::prepare_soon()
+void transport::prepare_soon()
 {
     if (std::exchange(is_soon_, true))
         return;
@@ -181,7 +181,7 @@ void client::prepare_soon()
     });
 }
 
-void client::tell()
+void transport::tell()
 {
     for (auto const& path : std::exchange(touched_, {})) {
         if (owner_)
@@ -191,7 +191,7 @@ void client::tell()
 
 // The end.
 
-void client::close(int why)
+void transport::close(int why)
 {
     owner_ = nullptr;
     destroy();
@@ -204,7 +204,7 @@ void client::close(int why)
     }
 }
 
-void client::abandon()
+void transport::abandon()
 {
     owner_ = nullptr;
     is_abandoned_ = true;
@@ -212,7 +212,7 @@ void client::abandon()
 }
 
 // If the handle is connected, zookeeper_close ends the session and waits for the answer. So disconnect first.
-void client::destroy() noexcept
+void transport::destroy() noexcept
 {
     auto* const handle = std::exchange(handle_, nullptr);
     if (!handle)
@@ -225,7 +225,7 @@ void client::destroy() noexcept
     });
 }
 
-void client::end_session()
+void transport::end_session()
 {
     owner_ = nullptr;
     asio::co_spawn(executor_, leave(shared_from_this()), asio::detached);
@@ -233,7 +233,7 @@ void client::end_session()
 
 // The library's own function waits for the answer. The request has the number of a ping, and so has its answer. For any
 // other number, the library would look for its own request.
-asio::awaitable<void> client::leave(std::shared_ptr<client> self)
+asio::awaitable<void> transport::leave(std::shared_ptr<transport> self)
 {
     constexpr std::uint32_t size = 8, ping = static_cast<std::uint32_t>(-2),
                             close_session = static_cast<std::uint32_t>(-11);

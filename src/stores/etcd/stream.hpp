@@ -19,13 +19,13 @@ namespace redlock::stores::etcd {
 namespace asio = boost::asio;
 
 /// A stream of bytes to a server, over TCP with or without TLS. Boost.Beast reads and writes it.
-class wire {
+class stream {
 public:
     using executor_type = asio::any_io_executor;
     using socket = asio::basic_stream_socket<asio::ip::tcp, executor_type>;
     using tls_stream = asio::ssl::stream<socket&>;
 
-    explicit wire(executor_type const& e) : socket_(e) {}
+    explicit stream(executor_type const& e) : socket_(e) {}
 
     executor_type get_executor() { return socket_.get_executor(); }
     socket& tcp() noexcept { return socket_; }
