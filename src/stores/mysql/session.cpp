@@ -69,32 +69,32 @@ void session::connect()
         return refuse(errc::node_unreachable, e.what());
     }
     if (address_->host.empty()) {
-        places_ = {""};
+        addresses_ = {""};
         return connect_next();
     }
     look_up(address_->host, [this](auto const& found, auto const& why) {
         if (found.empty())
             return refuse(errc::node_unreachable, why);
-        places_ = found;
+        addresses_ = found;
         connect_next();
     });
 }
 
 void session::connect_next()
 {
-    auto const place = places_.front();
-    places_.erase(places_.begin());
+    auto const next = addresses_.front();
+    addresses_.erase(addresses_.begin());
     // If the server sends bytes without a question, the connection is ending. The answer to the next question says why.
-    client_ = std::make_shared<client>(executor_, address_, place, [this] {
+    transport_ = std::make_shared<transport>(executor_, address_, next, [this] {
         if (up() && questions_.empty())
             ask("DO 0", [](answer const&) {});
     });
-    client_->connect([this](answer const& a) {
+    transport_->connect([this](answer const& a) {
         if (a.error == 0)
             return greet();
         bool const not_there = a.error == CR_CONN_HOST_ERROR || a.error == CR_CONNECTION_ERROR;
-        if (not_there && !places_.empty()) {
-            client_->close();
+        if (not_there && !addresses_.empty()) {
+            transport_->close();
             return connect_next();
         }
         auto why = why_not(a);
@@ -206,11 +206,11 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
 // next one begins in a later second.
 void session::introduce(settings const& s)
 {
-    auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
+    auto const from = transport_->is_mariadb() ? "information_schema" : "performance_schema";
     request(fmt::format(uptime, from), [this, s](answer const& a) {
         if (kit::cell(a.rows, 1) == "0")
             return request("DO SLEEP(0.05)", [this, s](answer const&) { introduce(s); });
-        kit::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
+        kit::introduction server{.backend = {static_cast<std::int64_t>(transport_->id()), {}},
                                  .system = s.name,
                                  .started = s.name + " " + kit::cell(a.rows, 0)};
         if (!address_->read_only)
@@ -301,7 +301,7 @@ void session::ask(std::string text, std::function<void(answer const&)> tell)
 void session::send()
 {
     sent_at_ = clock::now();
-    client_->ask(questions_.front().text, [this](answer a) { answered(std::move(a)); });
+    transport_->ask(questions_.front().text, [this](answer a) { answered(std::move(a)); });
 }
 
 // A procedure that failed may have left a transaction open.
@@ -370,17 +370,17 @@ void session::clean()
 
 void session::abandon_connection()
 {
-    if (client_)
-        client_->abandon();
+    if (transport_)
+        transport_->abandon();
     questions_.clear();
 }
 
 void session::disconnect()
 {
     sent_at_.reset();
-    if (client_)
-        client_->close();
-    client_.reset();
+    if (transport_)
+        transport_->close();
+    transport_.reset();
 }
 
 void session::fail_all()

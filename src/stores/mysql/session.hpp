@@ -2,7 +2,7 @@
 
 #include "stores/kit/session.hpp"
 #include "stores/mysql/address.hpp"
-#include "stores/mysql/client.hpp"
+#include "stores/mysql/transport.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
@@ -75,8 +75,8 @@ private:
 
     std::shared_ptr<address const> const given_;
     std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
-    std::vector<std::string> places_;         ///< addresses of the host still to try; empty text: the Unix socket
-    std::shared_ptr<client> client_;
+    std::vector<std::string> addresses_;      ///< of the host, still to try; empty text: the Unix socket
+    std::shared_ptr<transport> transport_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< when the first question was sent
     bool may_read_tables_ = true;               ///< false: the server has denied it to this account

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/mysql/client.hpp"
+#include "stores/mysql/transport.hpp"
 
 #include <redlock/node.hpp>
 

@@ -70,7 +70,7 @@ std::string timeline_or_zero() { return fmt::format("CASE WHEN pg_is_in_recovery
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several,
                  std::chrono::milliseconds connect_timeout, bool listens, owner& o)
-    : connection(std::move(e), std::move(a), connect_timeout, o),
+    : transport(std::move(e), std::move(a), connect_timeout, o),
       hosts_(std::move(of_several)),
       listens_(listens && address_->options.notify)
 {
@@ -78,7 +78,7 @@ session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std:
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  hosts::report tell, owner& o)
-    : connection(std::move(e), std::move(a), connect_timeout, o), tell_(std::move(tell)), listens_(false)
+    : transport(std::move(e), std::move(a), connect_timeout, o), tell_(std::move(tell)), listens_(false)
 {
 }
 
