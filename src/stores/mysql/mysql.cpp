@@ -4,9 +4,9 @@
 #include "stores/kit/database_options.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/mysql/address.hpp"
+#include "stores/mysql/encoder.hpp"
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/session.hpp"
-#include "stores/mysql/statements.hpp"
 
 #include <redlock/lock.hpp>
 

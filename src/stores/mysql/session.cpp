@@ -1,8 +1,9 @@
 #include "stores/mysql/session.hpp"
 
 #include "stores/kit/steps.hpp"
+#include "stores/mysql/decoder.hpp"
+#include "stores/mysql/encoder.hpp"
 #include "stores/mysql/schema.hpp"
-#include "stores/mysql/statements.hpp"
 
 #include <redlock/error.hpp>
 
@@ -220,15 +221,15 @@ void session::introduce(settings const& s)
     });
 }
 
-std::string session::put_signature(settings const& s, std::string_view life, std::string_view verdict) const
+std::string session::encode_signature(settings const& s, std::string_view life, std::string_view verdict) const
 {
-    return mysql::put_signature(s.name, life, s.durable, address_->max_ttl, verdict, address_->options.table);
+    return mysql::encode_signature(s.name, life, s.durable, address_->max_ttl, verdict, address_->options.table);
 }
 
 // Release 0.1 made tables without a record.
 void session::sign(settings const& s, kit::introduction server, bool may_make_tables)
 {
-    auto const text = put_signature(s, server.started, {});
+    auto const text = encode_signature(s, server.started, {});
     ask(text, [this, s, server = std::move(server), may_make_tables](answer const& a) mutable {
         if (is_missing(a) && may_make_tables)
             return make_tables([this, s, server] { sign(s, server, false); });
@@ -278,7 +279,7 @@ void session::look(std::string verdict, std::function<void(core::memory_record c
             refuse(errc::node_read_only, "it has become read-only");
         if (a.error != 0 || !s.writable)
             return done(nullptr);
-        ask(put_signature(s, server().started, verdict), [this, done](answer const& signature) {
+        ask(encode_signature(s, server().started, verdict), [this, done](answer const& signature) {
             if (is_missing(signature))
                 refuse(errc::unsupported_server, signature.text);
             if (signature.rows.size() != 2)
@@ -329,15 +330,15 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
         return inspect(c, std::move(done));
     if (c.which() == node_command::kind::scan)
         return scan(c, std::move(done));
-    ask(put(c, tombstone, address_->options.table),
-        [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });
+    ask(encode(c, tombstone, address_->options.table),
+        [this, &c, done = std::move(done)](answer const& a) { deliver(done, decode(c, a)); });
 }
 
 void session::inspect(node_command const& c, std::function<void(node_reply)> done)
 {
-    ask(put_inspection(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+    ask(encode_inspection(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
         if (a.error != no_right)
-            return deliver(done, interpret_inspection(a));
+            return deliver(done, decode_inspection(a));
         may_read_tables_ = false;
         carry_out(c, false, done);
     });
@@ -345,8 +346,8 @@ void session::inspect(node_command const& c, std::function<void(node_reply)> don
 
 void session::scan(node_command const& c, std::function<void(node_reply)> done)
 {
-    ask(put_scan(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
-        auto reply = interpret_scan(c, a);
+    ask(encode_scan(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+        auto reply = decode_scan(c, a);
         if (reply.error != errc::permission_denied)
             return deliver(done, std::move(reply));
         name_right(std::move(reply), rights_to_list, done);

@@ -57,7 +57,7 @@ private:
     void prepare_tables(settings const&);
     void introduce(settings const&);
     void sign(settings const&, kit::introduction, bool may_make_tables);
-    std::string put_signature(settings const&, std::string_view life, std::string_view verdict) const;
+    std::string encode_signature(settings const&, std::string_view life, std::string_view verdict) const;
     bool may_make_tables() const { return address_->options.create_table && !address_->read_only; }
     void make_tables(std::function<void()> then);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,

@@ -57,8 +57,8 @@ constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_st
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
 
-std::string put_signature(char const* verdict, std::chrono::milliseconds holds, std::string const& mark,
-                          char const* more)
+std::string encode_signature(char const* verdict, std::chrono::milliseconds holds, std::string const& mark,
+                             char const* more)
 {
     return fmt::format(signing_text, mark, more, timeline, is_durable, holds.count(), verdict);
 }
@@ -330,7 +330,7 @@ void session::make_ready()
                                                 : std::string(its_mark);
     text += for_our_table(fmt::format(introduction_text, timeline_or_zero()));
     text += for_our_table(address_->read_only ? fmt::format(reading_text, is_standby_ ? "" : ", redlock_wish")
-                                              : ", " + put_signature("''", address_->max_ttl, mark, ""));
+                                              : ", " + encode_signature("''", address_->max_ttl, mark, ""));
     request(text, for_our_table(address_->read_only ? rights_to_read : table_rights),
             [this](auto const& rows) { introduce(rows); });
 }
@@ -366,9 +366,9 @@ void session::introduce(kit::rows const& rows)
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
     auto const is_watched = c.which() == node_command::kind::inspect && c.watches() ? watch(c) : nullptr;
-    auto const [s, values] = put(c, tombstone, is_standby_);
+    auto const [s, values] = encode(c, tombstone, is_standby_);
     ask(*s, values, [this, &c, is_watched, done = std::move(done)](PGresult const* r) {
-        auto reply = r ? interpret(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};
+        auto reply = r ? decode(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};
         bool const may_get_readers = reply.text == core::shared_word;
         reply.watched = reply.vote == vote::granted && is_watched && *is_watched && !may_get_readers;
         deliver(done, std::move(reply));
@@ -382,7 +382,7 @@ std::shared_ptr<bool const> session::watch(node_command const& c)
     if (!may_watch_ || is_standby_ || !address_->options.notify)
         return nullptr;
     auto const is_watched = std::make_shared<bool>(false);
-    auto const [s, values] = put_watch(c);
+    auto const [s, values] = encode_watch(c);
     ask(*s, values, [this, is_watched](PGresult const* r) {
         bool const is_answer = r && PQresultStatus(r) == PGRES_TUPLES_OK;
         *is_watched = is_answer && kit::cell(rows_of(*r), 0) == "t";
@@ -409,7 +409,7 @@ void session::look(std::string verdict, std::function<void(core::memory_record c
 {
     if (address_->read_only)
         return done(nullptr);
-    auto const text = "SELECT " + put_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
+    auto const text = "SELECT " + encode_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
     parameters word;
     word.add_text(std::move(verdict));
     ask({"", text.c_str()}, word, [this, done = std::move(done)](PGresult const* r) {

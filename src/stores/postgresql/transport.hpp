@@ -2,7 +2,8 @@
 
 #include "stores/kit/session.hpp"
 #include "stores/postgresql/address.hpp"
-#include "stores/postgresql/statements.hpp"
+#include "stores/postgresql/decoder.hpp"
+#include "stores/postgresql/encoder.hpp"
 
 #include <redlock/clock.hpp>
 

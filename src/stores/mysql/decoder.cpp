@@ -1,4 +1,4 @@
-#include "stores/mysql/statements.hpp"
+#include "stores/mysql/decoder.hpp"
 
 #include "core/told_time.hpp"
 #include "stores/kit/steps.hpp"
@@ -9,44 +9,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace redlock::stores::mysql {
 
 namespace {
-
-std::string as_they_stand(auto const& keys)
-{
-    std::string all;
-    for (auto const& k : keys)
-        all.append(std::to_string(10'000 + k.size()), 1).append(k);
-    return all;
-}
-
-}  // namespace
-
-std::string joined(std::vector<std::string_view> keys)
-{
-    std::sort(keys.begin(), keys.end());
-    return as_they_stand(keys);
-}
-
-namespace {
-
-// Hexadecimal digits can express all bytes.
-std::string literal(std::string_view bytes) { return "x'" + kit::in_hex(bytes) + "'"; }
-
-std::string literal(kit::parameter const& p, node_command const& c)
-{
-    using form = kit::parameter::form;
-    if (p.is == form::bytes)
-        return literal(p.bytes);
-    if (p.is == form::tombstone && !c.is_shared())
-        return p.number != 0 ? literal(c.key()) : "NULL";
-    return p.is == form::null ? "NULL" : std::to_string(p.number);
-}
 
 // For example 0:4711:0,1:815:1
 kit::taken_keys read_taken(kit::cells const& columns)
@@ -63,61 +32,16 @@ kit::taken_keys read_taken(kit::cells const& columns)
 
 }  // namespace
 
-std::string put(node_command const& c, bool tombstone, std::string_view table)
+node_reply decode(node_command const& c, answer const& a)
 {
-    auto const name = kit::step_of(c);
-    auto const keys = c.keys.size() == 1 ? as_they_stand(c.keys) : joined({c.keys.begin(), c.keys.end()});
-    auto text = fmt::format("CALL {}_{}({}", table, name, literal(keys));
-    if (name == "acquire_any")
-        text += ", " + literal(as_they_stand(c.keys));
-    for (auto const& p : kit::parameters_of(c, tombstone)) {
-        if (p.is != kit::parameter::form::watch)  // MySQL does not notify
-            text += ", " + literal(p, c);
-    }
-    return text + ")";
+    return a.error != 0 ? refusal(a) : kit::decode(c, a.rows, read_taken, "procedure");
 }
 
-node_reply interpret(node_command const& c, answer const& a)
-{
-    return a.error != 0 ? refusal(a) : kit::interpret(c, a.rows, read_taken, "procedure");
-}
+node_reply decode_inspection(answer const& a) { return a.error != 0 ? refusal(a) : kit::decode_inspection(a.rows); }
 
-std::string put_inspection(node_command const& c, std::string_view table)
+node_reply decode_scan(node_command const& c, answer const& a)
 {
-    constexpr auto remaining =
-        "IF(expires >= '9999-01-01', -1, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) DIV 1000)";
-    return fmt::format("(SELECT value, {2}, '' FROM {0} WHERE lock_key = {1} AND expires > UTC_TIMESTAMP(6)) UNION ALL "
-                       "(SELECT value, {2}, 'reader' FROM {0}_reader WHERE lock_key = {1} AND expires > "
-                       "UTC_TIMESTAMP(6) LIMIT 64) UNION ALL "
-                       "(SELECT contender, to_share, 'waiter' FROM {0}_wish WHERE lock_key = {1} AND expires > "
-                       "UTC_TIMESTAMP(6) LIMIT 64)",
-                       table, literal(c.key()), remaining);
-}
-
-node_reply interpret_inspection(answer const& a)
-{
-    return a.error != 0 ? refusal(a) : kit::interpret_inspection(a.rows);
-}
-
-std::string put_scan(node_command const& c, std::string_view table)
-{
-    auto const range = kit::range_of(c);
-    auto const end = range.end.empty() ? std::string() : " AND lock_key < " + literal(range.end);
-    return fmt::format("SELECT lock_key FROM {} WHERE lock_key >= {}{} AND expires > UTC_TIMESTAMP(6) "
-                       "ORDER BY lock_key LIMIT {}",
-                       table, literal(range.first), end, c.as<commands::scan>().limit);
-}
-
-node_reply interpret_scan(node_command const& c, answer const& a)
-{
-    return a.error != 0 ? refusal(a) : kit::interpret_scan(c, a.rows);
-}
-
-std::string put_signature(std::string_view name, std::string_view life, bool durable, std::chrono::milliseconds holds,
-                          std::string_view verdict, std::string_view table)
-{
-    return fmt::format("CALL {}_sign({}, {}, {}, {}, {})", table, literal(name), literal(life), durable ? 1 : 0,
-                       holds.count(), literal(verdict));
+    return a.error != 0 ? refusal(a) : kit::decode_scan(c, a.rows);
 }
 
 namespace {
