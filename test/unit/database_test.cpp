@@ -307,7 +307,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed
     BOOST_TEST((withdraws->reply.untouched && withdraws->reply.error == errc::node_closed));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shared)
+BOOST_AUTO_TEST_CASE(decode_inspection_ignores_readers_unless_the_key_is_shared)
 {
     using stores::kit::decode_inspection;
     stores::kit::cells const waiter{"0123456789abcdef:a", "1", "waiter"}, reader{"v", "70", "reader"};
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(range_of_a_scan_begins_behind_the_place_and_ends_with_the_p
     BOOST_TEST((range("", "\xff") == std::pair("\xff\0"s, ""s)));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_scan_of_a_full_page_names_the_last_key)
+BOOST_AUTO_TEST_CASE(decode_scan_of_a_full_page_names_the_last_key)
 {
     auto const place = [](std::uint32_t limit) {
         return stores::kit::decode_scan({.what = commands::scan{.limit = limit}}, {{"a"}, {"b"}}).text;

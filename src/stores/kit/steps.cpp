@@ -221,6 +221,12 @@ core::memory_record read_record(cells const& row, std::size_t first)
             .wait = time_in(cell(row, first + 3))};
 }
 
+void add_taken(taken_keys& all, std::string_view index, std::string_view remaining, bool handed_on)
+{
+    all.push_back({static_cast<std::uint32_t>(to_integer(index)),
+                   core::told_time<std::chrono::milliseconds>(to_integer(remaining)), handed_on});
+}
+
 node_reply decode(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {
     if (c.which() == command::kind::inspect && all.empty())

@@ -52,6 +52,9 @@ std::int64_t integer(rows const&, std::size_t column);
 /// The record of the server's memory, in the columns from @p first on: word, beginning, age and wait.
 core::memory_record read_record(cells const& row, std::size_t first);
 
+/// Adds a key that another client holds. @p index and @p remaining (in milliseconds) are numbers as text.
+void add_taken(taken_keys&, std::string_view index, std::string_view remaining, bool handed_on);
+
 /// The reply that the answer to @p command contains.
 /// @param taken reads the last columns of an acquisition: the keys that other clients hold
 /// @param step the word for what has answered, such as "procedure"

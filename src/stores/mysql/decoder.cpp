@@ -1,6 +1,6 @@
 #include "stores/mysql/decoder.hpp"
 
-#include "core/told_time.hpp"
+#include "stores/kit/refusal.hpp"
 #include "stores/kit/steps.hpp"
 
 #include <redlock/error.hpp>
@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -23,9 +21,8 @@ kit::taken_keys read_taken(kit::cells const& columns)
     kit::taken_keys keys;
     for (std::string_view rest = kit::cell(columns, 4); !rest.empty();) {
         auto one = kit::take(rest, ',');
-        auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(one, ':')));
-        auto const time = core::told_time<std::chrono::milliseconds>(kit::to_integer(kit::take(one, ':')));
-        keys.push_back({index, time, one == "1"});
+        auto const index = kit::take(one, ':'), remaining = kit::take(one, ':');
+        kit::add_taken(keys, index, remaining, one == "1");
     }
     return keys;
 }
@@ -83,11 +80,10 @@ errc reason_of(unsigned error)
         {1644, errc::unsupported_server},  // the tables have changed since this connection met them
         {1665, errc::unsupported_server},  // the binary log has the format STATEMENT
     };
-    auto const* const known =
-        std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return r.first == error; });
-    return known != std::end(reasons)      ? known->second
-           : error >= 2000 && error < 3000 ? errc::node_unreachable
-                                           : errc::server_error;
+    bool const is_of_library = error >= 2000 && error < 3000;
+    return kit::reason_in(
+        reasons, [&](unsigned code) { return code == error; },
+        is_of_library ? errc::node_unreachable : errc::server_error);
 }
 
 }  // namespace
@@ -103,8 +99,7 @@ namespace {
 
 std::string words_of(answer const& a)
 {
-    return a.error == no_table || a.error == no_procedure ? a.text + "; see docs/stores.md for how the tables are made"
-                                                          : a.text;
+    return a.error == no_table || a.error == no_procedure ? a.text + kit::how_to_make_tables : a.text;
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <cstdlib>
 #include <errmsg.h>
 #include <system_error>
@@ -53,7 +52,7 @@ std::string with_words(std::string text)
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  owner& o)
-    : kit::client_session(std::move(e), connect_timeout, o), given_(std::move(a)), address_(given_)
+    : kit::database_session<address>(std::move(e), std::move(a), connect_timeout, o)
 {
 }
 
@@ -64,11 +63,8 @@ session::~session() { disconnect(); }
 void session::connect()
 {
     set_limit(3 * connect_timeout_);
-    try {
-        address_ = logged_in(given_);
-    } catch (std::exception const& e) {
-        return refuse(errc::node_unreachable, e.what());
-    }
+    if (!log_in())
+        return;
     if (address_->host.empty()) {
         addresses_ = {""};
         return connect_next();
@@ -107,11 +103,6 @@ void session::connect_next()
             why.text += way_out(rights_to_lock, address_->database, address_->user + "@%");
         cut(std::move(why));
     });
-}
-
-std::string session::for_our_table(std::string_view text) const
-{
-    return kit::for_table(text, address_->options.table);
 }
 
 // The greeting: the first questions to a server. They show whether the server may vote.

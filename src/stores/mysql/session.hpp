@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/kit/session.hpp"
+#include "stores/kit/database_session.hpp"
 #include "stores/mysql/address.hpp"
 #include "stores/mysql/transport.hpp"
 
@@ -24,7 +24,7 @@ namespace redlock::stores::mysql {
 
     Used as a std::shared_ptr, on the executor.
 */
-class session final : public kit::client_session {
+class session final : public kit::database_session<address> {
 public:
     session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, owner&);
     ~session() override;
@@ -71,11 +71,8 @@ private:
     void send();
     void answered(answer);
     static settings read_settings(answer const&);
-    std::string for_our_table(std::string_view text) const;
 
-    std::shared_ptr<address const> const given_;
-    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
-    std::vector<std::string> addresses_;      ///< of the host, still to try; empty text: the Unix socket
+    std::vector<std::string> addresses_;  ///< of the host, still to try; empty text: the Unix socket
     std::shared_ptr<transport> transport_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< when the first question was sent

@@ -1,12 +1,10 @@
 #include "stores/postgresql/decoder.hpp"
 
-#include "core/told_time.hpp"
+#include "stores/kit/refusal.hpp"
 
 #include <redlock/error.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -28,11 +26,8 @@ kit::taken_keys read_taken(kit::cells const& columns)
     if (size(remaining) != size(indexes) || size(handed_on) != size(indexes))
         return {};
     kit::taken_keys keys;
-    while (!indexes.empty()) {
-        auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(indexes, ',')));
-        auto const time = core::told_time<std::chrono::milliseconds>(kit::to_integer(kit::take(remaining, ',')));
-        keys.push_back({index, time, kit::take(handed_on, ',') == "t"});
-    }
+    while (!indexes.empty())
+        kit::add_taken(keys, kit::take(indexes, ','), kit::take(remaining, ','), kit::take(handed_on, ',') == "t");
     return keys;
 }
 
@@ -53,9 +48,7 @@ errc reason_of(std::string_view state)
         {"42883"sv, errc::unsupported_server},   // the functions were deleted
         {"RL002"sv, errc::unsupported_server},   // the tables have changed since this connection met them
     };
-    auto const* const known =
-        std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
-    return known != std::end(reasons) ? known->second : errc::server_error;
+    return kit::reason_in(reasons, [&](std::string_view code) { return state.starts_with(code); });
 }
 
 }  // namespace
@@ -104,7 +97,7 @@ node_reply refusal(PGresult const& answer)
                 "… SET default_transaction_read_only = off, or add ?options=-cdefault_transaction_read_only%3Doff to "
                 "the address";
     if (state == "42P01" || state == "42883")
-        text += "; see docs/stores.md for how the tables are made";
+        text += kit::how_to_make_tables;
     return {.untouched = undone, .error = undone ? reason_of(state) : errc::connection_lost, .text = std::move(text)};
 }
 

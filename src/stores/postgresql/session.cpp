@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,12 +99,9 @@ void session::abandon()
 
 void session::connect()
 {
-    try {
-        address_ = logged_in(given_);
-        use_table(full_table_of(given_->options));
-    } catch (std::exception const& e) {
-        return refuse(errc::node_unreachable, e.what());
-    }
+    if (!log_in())
+        return;
+    use_table(full_table_of(given_->options));
     auto const names = address_->list("host"), addresses = address_->list("hostaddr");
     set_limit(connect_timeout_ * static_cast<int>(2 + names.size()));
     std::vector<found> all;

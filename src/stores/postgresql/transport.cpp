@@ -40,16 +40,11 @@ bool is_prepared_already(PGresult const& r)
 
 transport::transport(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds timeout,
                      owner& o)
-    : kit::client_session(std::move(e), timeout, o), given_(std::move(a)), address_(given_)
+    : kit::database_session<address>(std::move(e), std::move(a), timeout, o)
 {
 }
 
 transport::~transport() { disconnect(); }
-
-std::string transport::for_our_table(std::string_view text) const
-{
-    return kit::for_table(text, address_->options.table);
-}
 
 // Connecting.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/kit/session.hpp"
+#include "stores/kit/database_session.hpp"
 #include "stores/postgresql/address.hpp"
 #include "stores/postgresql/decoder.hpp"
 #include "stores/postgresql/encoder.hpp"
@@ -23,7 +23,7 @@
 namespace redlock::stores::postgresql {
 
 /// A connection of libpq that does not block. It sends plain queries, one at a time, and then a pipeline of questions.
-class transport : public kit::client_session {
+class transport : public kit::database_session<address> {
 public:
     ~transport() override;
     std::optional<clock::time_point> waiting_since() const final;
@@ -46,10 +46,6 @@ protected:
     void flush();
 
     PGconn* handle() const noexcept { return handle_.get(); }
-    std::string for_our_table(std::string_view text) const;
-
-    std::shared_ptr<address const> const given_;
-    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
 
 private:
     struct question {
