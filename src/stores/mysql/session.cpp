@@ -1,5 +1,6 @@
 #include "stores/mysql/session.hpp"
 
+#include "stores/kit/refusal.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/mysql/decoder.hpp"
 #include "stores/mysql/encoder.hpp"
@@ -21,8 +22,6 @@ namespace redlock::stores::mysql {
 namespace {
 
 constexpr auto schema_version = "2";
-constexpr auto other_version = "its procedures for the table {} have version {}, but this library needs {}; drop its "
-                               "tables and procedures while nobody holds a lock; the library then creates them again";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
 // Without gap locks: with them, clients of different keys would wait for each other.
@@ -168,7 +167,8 @@ void session::prepare_tables(settings const& s)
         auto const version = kit::cell(a.rows, 0);
         if (version != schema_version)
             return refuse(errc::unsupported_server,
-                          fmt::format(other_version, address_->options.table, version, schema_version));
+                          kit::other_version("procedures", address_->options.table, version, schema_version,
+                                             kit::way_to_renew("procedures")));
         introduce(s);
     });
 }
@@ -190,7 +190,7 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return make_tables(statements, next + 1, then);
-        refuse_with_grant(a, rights_to_make_tables, "it cannot create its tables: ");
+        refuse_with_grant(a, rights_to_make_tables, kit::cannot_make_tables);
     });
 }
 

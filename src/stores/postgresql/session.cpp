@@ -1,6 +1,7 @@
 #include "stores/postgresql/session.hpp"
 
 #include "core/key.hpp"
+#include "stores/kit/refusal.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
@@ -27,7 +28,6 @@ constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8
 constexpr std::string_view with_same_tables = "2";
 constexpr std::string_view default_path = "SET LOCAL search_path = public;";
 constexpr auto run_again = "let their owner run schema.sql again; see docs/stores.md";
-constexpr auto renew = "drop its tables and functions while nobody holds a lock; the library then creates them again";
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights =
     "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline, "
@@ -192,9 +192,9 @@ void session::greet()
                           "(pool_mode=session)");
         if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
             return refuse(errc::unsupported_server,
-                          fmt::format("its functions for the table {} have version {}, but this library needs {}; {}",
-                                      full_table_of(o), version, schema_version,
-                                      version == with_same_tables ? run_again : renew));
+                          kit::other_version("functions", full_table_of(o), version, schema_version,
+                                             version == with_same_tables ? std::string(run_again)
+                                                                         : kit::way_to_renew("functions")));
         bool const has_tables = cell(rows, 1) == "t";
         if (auto const why = trouble_with_places(rows, has_tables); !why.empty())
             return refuse(errc::unsupported_server, why);
@@ -300,7 +300,7 @@ void session::make_tables(std::string const& way_out)
     simple_query(text, [this, way_out](PGresult const& made) {
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
-            why.text = "it cannot create its tables: " + why.text;
+            why.text.insert(0, kit::cannot_make_tables);
             if (way_out.empty())
                 return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(given_->options));
             why.text += "; " + way_out;
