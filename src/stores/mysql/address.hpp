@@ -23,7 +23,7 @@ struct address : kit::database_address {
     mysql_options options{};
 
     redlock::credentials log_in() const { return {user, password}; }
-    void use(redlock::credentials);
+    void use(redlock::credentials);  ///< changes user and password
 };
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets

@@ -20,7 +20,7 @@ struct address : kit::database_address {
     postgresql_options options;
 
     redlock::credentials log_in() const { return {get("user"), get("password")}; }
-    void use(redlock::credentials);
+    void use(redlock::credentials);  ///< changes user and password
     std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas
 };
