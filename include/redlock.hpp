@@ -22,6 +22,8 @@
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>
+#include <redlock/node_command.hpp>
+#include <redlock/node_reply.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/options.hpp>
 #include <redlock/plain_store.hpp>

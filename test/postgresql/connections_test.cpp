@@ -84,9 +84,9 @@ struct two_connections final : stores::kit::connections::owner {
               context_of(), *this)
     {
         all.start(context.get_executor(), alive);
-        links[0]->come(server_now);
+        sessions[0]->come(server_now);
         server_now.backend.id = 8;
-        links[1]->come(server_now);
+        sessions[1]->come(server_now);
     }
     ~two_connections() { all.close(); }
 
@@ -95,7 +95,7 @@ struct two_connections final : stores::kit::connections::owner {
     make()
     {
         return [this](auto, std::size_t, stores::kit::session::owner& o) {
-            return links.emplace_back(std::make_shared<fake_session>(o));
+            return sessions.emplace_back(std::make_shared<fake_session>(o));
         };
     }
     static store_context context_of()
@@ -106,12 +106,12 @@ struct two_connections final : stores::kit::connections::owner {
     /// The first connection ends. Then it connects to the next life of the server, which has this record.
     void restart(core::memory_record const& record)
     {
-        links[0]->go();
+        sessions[0]->go();
         auto server_now = old_server;
         server_now.backend.id = 9;
         server_now.started = "at one";
         server_now.record = record;
-        links[0]->come(server_now);
+        sessions[0]->come(server_now);
     }
 
     void connected(server_identity const& s) override { server = s; }
@@ -127,7 +127,7 @@ struct two_connections final : stores::kit::connections::owner {
 
     asio::io_context context;
     std::shared_ptr<int> const alive = std::make_shared<int>();
-    std::vector<std::shared_ptr<fake_session>> links;
+    std::vector<std::shared_ptr<fake_session>> sessions;
     server_identity server;
     int times_learned = 0;
     stores::kit::connections all;
@@ -140,32 +140,32 @@ BOOST_AUTO_TEST_CASE(end_is_not_called_for_backends_of_an_earlier_server_life)
     two_connections c;
     auto later = old_server;
     later.started = "at one";
-    c.links[0]->go();
-    BOOST_TEST(c.all.may_still_execute(c.links[0]->number));
+    c.sessions[0]->go();
+    BOOST_TEST(c.all.may_still_execute(c.sessions[0]->number));
     later.backend = {8};
-    c.links[0]->come(later);
-    c.links[1]->go();  // the node notices the end of this connection later
-    BOOST_TEST(!c.all.may_still_execute(c.links[1]->number));
-    c.links[0]->go();
+    c.sessions[0]->come(later);
+    c.sessions[1]->go();  // the node notices the end of this connection later
+    BOOST_TEST(!c.all.may_still_execute(c.sessions[1]->number));
+    c.sessions[0]->go();
     later.backend = {9};
-    c.links[1]->come(later);
-    BOOST_TEST(c.links[1]->ended == std::vector<std::int64_t>{8}, boost::test_tools::per_element());
-    BOOST_TEST(c.links[0]->ended.empty());
+    c.sessions[1]->come(later);
+    BOOST_TEST(c.sessions[1]->ended == std::vector<std::int64_t>{8}, boost::test_tools::per_element());
+    BOOST_TEST(c.sessions[0]->ended.empty());
 }
 
 BOOST_AUTO_TEST_CASE(check_server_of_another_database_reports_a_restart)
 {
     two_connections c;
     BOOST_TEST((clock::now() - c.server.began > 59min));
-    c.links[0]->go();
+    c.sessions[0]->go();
     auto another = old_server;
     another.system = "two";
     another.started = "at ten";
     another.record.word = "other";
     another.record.age = 0s;
-    c.links[0]->come(another);
-    BOOST_TEST(c.links[0]->up());
-    BOOST_TEST(!c.links[1]->up());  // locks of both databases would not exclude each other
+    c.sessions[0]->come(another);
+    BOOST_TEST(c.sessions[0]->up());
+    BOOST_TEST(!c.sessions[1]->up());  // locks of both databases would not exclude each other
     BOOST_TEST(c.server.restarted);
     BOOST_TEST((clock::now() - c.server.began < 1min));
 }
@@ -174,21 +174,21 @@ BOOST_AUTO_TEST_CASE(check_server_of_another_server_that_ran_meanwhile_refuses_b
 {
     virtual_clock time;
     two_connections c;
-    c.links[0]->go();
+    c.sessions[0]->go();
     auto another = old_server;
     another.backend.id = 11;
     another.system = "two";
     another.started = "at ten";
     another.record.word = "other";
     for (auto const& server : {another, old_server, another}) {
-        c.links[0]->come(server);
-        BOOST_TEST((c.links[0]->refusal.error == errc::unsupported_server));
-        BOOST_TEST(c.links[0]->refusal.text.find("several servers answer at its address") == 0u);
-        BOOST_TEST(!c.links[1]->up());
+        c.sessions[0]->come(server);
+        BOOST_TEST((c.sessions[0]->refusal.error == errc::unsupported_server));
+        BOOST_TEST(c.sessions[0]->refusal.text.find("several servers answer at its address") == 0u);
+        BOOST_TEST(!c.sessions[1]->up());
     }
     time.run_for(c.context, 1min);
-    c.links[0]->come(another);
-    BOOST_TEST(c.links[0]->up());
+    c.sessions[0]->come(another);
+    BOOST_TEST(c.sessions[0]->up());
 }
 
 BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_server_with_its_word_keeps_the_age)
@@ -211,15 +211,15 @@ BOOST_AUTO_TEST_CASE(check_links_of_a_busy_server_learns_once_that_it_must_wait)
     virtual_clock time;
     two_connections c;
     c.all.open();
-    for (auto const& link : c.links) {
-        link->is_waiting = true;
-        link->record.wait = 10min;
+    for (auto const& one : c.sessions) {
+        one->is_waiting = true;
+        one->record.wait = 10min;
     }
-    BOOST_TEST(time.run_to(c.context, [&] { return c.links[0]->looks > 1 && c.links[1]->looks > 1; }));
+    BOOST_TEST(time.run_to(c.context, [&] { return c.sessions[0]->looks > 1 && c.sessions[1]->looks > 1; }));
     BOOST_TEST(c.times_learned == 1);
     BOOST_TEST((c.server.waits_until > clock::now() + 9min));
-    for (auto const& link : c.links)
-        link->record.wait = 0s;
+    for (auto const& one : c.sessions)
+        one->record.wait = 0s;
     BOOST_TEST(time.run_to(c.context, [&] { return c.times_learned == 2; }));
     BOOST_TEST((c.server.waits_until == clock::time_point()));
 }
@@ -229,9 +229,9 @@ BOOST_AUTO_TEST_CASE(check_links_with_another_word_ends_the_connection)
     virtual_clock time;
     two_connections c;
     c.all.open();
-    c.links[0]->record.word = "new";
-    BOOST_TEST(time.run_to(c.context, [&] { return !c.links[0]->is_up; }));
-    BOOST_TEST(c.links[1]->is_up);
+    c.sessions[0]->record.word = "new";
+    BOOST_TEST(time.run_to(c.context, [&] { return !c.sessions[0]->is_up; }));
+    BOOST_TEST(c.sessions[1]->is_up);
     BOOST_TEST(c.times_learned == 0);
 }
 
@@ -243,9 +243,9 @@ BOOST_AUTO_TEST_CASE(check_links_of_a_fresh_record_asks_soon)
     two_connections c(fresh);
     c.all.open();
     time.run_for(c.context, 200ms);
-    BOOST_TEST((c.links[0]->looks == 2 && c.links[1]->looks == 2));
+    BOOST_TEST((c.sessions[0]->looks == 2 && c.sessions[1]->looks == 2));
     time.run_for(c.context, 10s);
-    BOOST_TEST(c.links[0]->looks < 40);
+    BOOST_TEST(c.sessions[0]->looks < 40);
 }
 
 BOOST_AUTO_TEST_CASE(found_of_a_fresh_record_grants_and_tells_it)
@@ -255,12 +255,12 @@ BOOST_AUTO_TEST_CASE(found_of_a_fresh_record_grants_and_tells_it)
     two_connections c(fresh);
     BOOST_TEST((!c.server.restarted && c.server.fresh));
     node_reply reply;
-    c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });
+    c.all.found(*c.sessions[1], [&](node_reply r) { reply = std::move(r); });
     BOOST_TEST((reply.vote == vote::granted));
     BOOST_TEST(c.server.founded);
     BOOST_TEST(c.times_learned == 1);
-    c.links[1]->answers = false;
-    c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });
+    c.sessions[1]->answers = false;
+    c.all.found(*c.sessions[1], [&](node_reply r) { reply = std::move(r); });
     BOOST_TEST((reply.error == errc::connection_lost));
 }
 
@@ -269,10 +269,10 @@ BOOST_AUTO_TEST_CASE(check_links_with_a_silent_connection_ends_only_this_one)
     virtual_clock time;
     two_connections c;
     c.all.open();
-    c.links[0]->silent_since = time.now();
-    c.links[1]->is_waiting = true;
-    BOOST_TEST(time.run_to(c.context, [&] { return !c.links[0]->is_up; }));
-    BOOST_TEST(c.links[1]->is_up);
+    c.sessions[0]->silent_since = time.now();
+    c.sessions[1]->is_waiting = true;
+    BOOST_TEST(time.run_to(c.context, [&] { return !c.sessions[0]->is_up; }));
+    BOOST_TEST(c.sessions[1]->is_up);
 }
 
 BOOST_AUTO_TEST_CASE(check_links_once_a_second_asks_one_of_two_connections)
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(check_links_once_a_second_asks_one_of_two_connections)
     two_connections c;
     c.all.open();
     time.run_for(c.context, 10s);
-    BOOST_TEST((c.links[0]->looks == 5 && c.links[1]->looks == 5));
+    BOOST_TEST((c.sessions[0]->looks == 5 && c.sessions[1]->looks == 5));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

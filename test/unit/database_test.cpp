@@ -307,12 +307,12 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed
     BOOST_TEST((withdraws->reply.untouched && withdraws->reply.error == errc::node_closed));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shared)
+BOOST_AUTO_TEST_CASE(decode_inspection_ignores_readers_unless_the_key_is_shared)
 {
-    using stores::kit::interpret_inspection;
+    using stores::kit::decode_inspection;
     stores::kit::cells const waiter{"0123456789abcdef:a", "1", "waiter"}, reader{"v", "70", "reader"};
 
-    auto const free = interpret_inspection({reader, waiter});
+    auto const free = decode_inspection({reader, waiter});
     BOOST_TEST((free.vote == vote::denied));
     BOOST_TEST((free.details->knows_readers && free.details->knows_waiters));
     BOOST_TEST(free.details->readers.empty());
@@ -320,16 +320,16 @@ BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shar
     BOOST_TEST(free.details->waiters[0].contender == waiter[0]);
     BOOST_TEST(free.details->waiters[0].shares);
 
-    auto const held = interpret_inspection({reader, {"w", "-1", ""}});
+    auto const held = decode_inspection({reader, {"w", "-1", ""}});
     BOOST_TEST((held.vote == vote::granted));
     BOOST_TEST(held.text == "w");
     BOOST_TEST(held.remaining.count() == -1);
     BOOST_TEST(held.details->readers.empty());
-    BOOST_TEST((interpret_inspection({{"w", "9223372036854775807", ""}}).remaining == core::longest_time));
+    BOOST_TEST((decode_inspection({{"w", "9223372036854775807", ""}}).remaining == core::longest_time));
     auto const record = stores::kit::read_record({"word", "f", "9223372036854775807", "-9223372036854775808"}, 0);
     BOOST_TEST((record.age == core::longest_time && record.wait == -core::longest_time));
 
-    auto const shared = interpret_inspection({{":=shared", "80", ""}, reader});
+    auto const shared = decode_inspection({{":=shared", "80", ""}, reader});
     BOOST_TEST_REQUIRE(shared.details->readers.size() == 1u);
     BOOST_TEST(shared.details->readers[0].value == "v");
     BOOST_TEST(shared.details->readers[0].remaining.count() == 70);
@@ -386,10 +386,10 @@ BOOST_AUTO_TEST_CASE(range_of_a_scan_begins_behind_the_place_and_ends_with_the_p
     BOOST_TEST((range("", "\xff") == std::pair("\xff\0"s, ""s)));
 }
 
-BOOST_AUTO_TEST_CASE(interpret_scan_of_a_full_page_names_the_last_key)
+BOOST_AUTO_TEST_CASE(decode_scan_of_a_full_page_names_the_last_key)
 {
     auto const place = [](std::uint32_t limit) {
-        return stores::kit::interpret_scan({.what = commands::scan{.limit = limit}}, {{"a"}, {"b"}}).text;
+        return stores::kit::decode_scan({.what = commands::scan{.limit = limit}}, {{"a"}, {"b"}}).text;
     };
     BOOST_TEST(place(2) == "b");
     BOOST_TEST(place(3) == "");

@@ -46,7 +46,7 @@ struct node_case {
 };
 
 /// All cases, which exist as long as the program. To test your node, run each case, in any order, with any test
-/// framework. The contract is in `node.hpp`.
+/// framework. The contract is in `node.hpp`, `node_command.hpp` and `node_reply.hpp`.
 std::span<node_case const> node_cases();
 
 }  // namespace redlock::testing

@@ -39,35 +39,35 @@ void connections::start(asio::any_io_executor executor, std::weak_ptr<void> self
     self_ = std::move(self);
     look_.emplace(executor_);
     for (std::size_t i = 0; i < database_.connections; ++i)
-        places_.push_back({database_.make_session(executor_, i, *this)});
+        all_.push_back({database_.make_session(executor_, i, *this)});
 }
 
 void connections::open()
 {
     if (std::exchange(begun_, true))
         return;
-    places_.front().link->open();
+    all_.front().session->open();
     look_again_later();
 }
 
 void connections::leave(void (session::*how)())
 {
     closed_ = true;
-    for (auto const& link : links())
-        ((*link).*how)();
+    for (auto const& one : sessions())
+        ((*one).*how)();
     ready_ = notifies_ = false;
     look_.reset();
-    places_.clear();
+    all_.clear();
     executor_ = {};
 }
 
 session* connections::session_for(std::string_view text, clock::time_point now)
 {
     auto const first = std::hash<std::string_view>()(text);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        auto& link = *places_[(first + i) % places_.size()].link;
-        if (link.up() && !silent(link, now))
-            return &link;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        auto& one = *all_[(first + i) % all_.size()].session;
+        if (one.up() && !silent(one, now))
+            return &one;
     }
     return nullptr;
 }
@@ -76,28 +76,28 @@ session* connections::session_for(std::string_view text, clock::time_point now)
 bool connections::may_still_execute(std::uint32_t n) const
 {
     bool const is_there =
-        std::any_of(places_.begin(), places_.end(), [n](auto& p) { return p.link->up() && p.link->number == n; });
+        std::any_of(all_.begin(), all_.end(), [n](auto& c) { return c.session->up() && c.session->number == n; });
     return is_there || std::any_of(ended_.begin(), ended_.end(), [n](auto& e) { return e.number == n; });
 }
 
-bool connections::silent(session const& link, clock::time_point now) const
+bool connections::silent(session const& s, clock::time_point now) const
 {
-    auto const since = link.waiting_since();
+    auto const since = s.waiting_since();
     return since && now - *since > 2 * database_.timeout + look_every;
 }
 
 // A copy, because a callback may close this object.
-std::vector<std::shared_ptr<session>> connections::links() const
+std::vector<std::shared_ptr<session>> connections::sessions() const
 {
     std::vector<std::shared_ptr<session>> all;
-    for (auto const& p : places_)
-        all.push_back(p.link);
+    for (auto const& c : all_)
+        all.push_back(c.session);
     return all;
 }
 
-connections::place& connections::place_of(session& s)
+connections::connection& connections::connection_of(session& s)
 {
-    return *std::find_if(places_.begin(), places_.end(), [&](auto& p) { return p.link.get() == &s; });
+    return *std::find_if(all_.begin(), all_.end(), [&](auto& c) { return c.session.get() == &s; });
 }
 
 // Failover and restarts
@@ -135,15 +135,17 @@ node_reply connections::check_server(session& s, introduction const& server)
 
 bool connections::has_backend_of_another(session const& s, kit::backend const& b) const
 {
-    auto const has_it = [&](auto& p) { return p.link.get() != &s && p.link->up() && p.link->server().backend == b; };
-    return b.id != 0 && !b.since.empty() && std::any_of(places_.begin(), places_.end(), has_it);
+    auto const has_it = [&](auto& c) {
+        return c.session.get() != &s && c.session->up() && c.session->server().backend == b;
+    };
+    return b.id != 0 && !b.since.empty() && std::any_of(all_.begin(), all_.end(), has_it);
 }
 
 void connections::cut_others(session const& s, node_reply const& why)
 {
-    for (auto const& link : links()) {
-        if (link.get() != &s && link->up())
-            link->cut(why);
+    for (auto const& one : sessions()) {
+        if (one.get() != &s && one->up())
+            one->cut(why);
     }
 }
 
@@ -152,18 +154,18 @@ void connections::open_others()
 {
     if (std::exchange(all_begun_, true))
         return;
-    for (auto const& link : links()) {
-        if (!link->busy())
-            link->open();
+    for (auto const& one : sessions()) {
+        if (!one->busy())
+            one->open();
     }
 }
 
 void connections::up(session& s)
 {
-    auto& p = place_of(s);
-    p.up_since = clock::now();
+    auto& c = connection_of(s);
+    c.up_since = clock::now();
     trouble_ = {};
-    if (&p == &places_.front())
+    if (&c == &all_.front())
         notifies_ = s.notifies();
     if (!ready_.exchange(true)) {
         log(log_level::info, "connected");
@@ -181,22 +183,22 @@ void connections::up(session& s)
 
 void connections::down(session& s, bool was_up, node_reply why)
 {
-    auto& p = place_of(s);
+    auto& c = connection_of(s);
     auto const now = clock::now();
-    if (!was_up && p.failures > 0 && why.error == errc::node_unreachable)
-        why.text += " (" + std::to_string(p.failures + 1) + " attempts)";
-    p.failures = was_up && now - p.up_since > core::reconnection_pause_max ? 0 : p.failures + 1;
-    p.retry.emplace(executor_, now + pause(p.failures));
-    p.retry->async_wait([this, weak = self_, link = p.link](error_code ec) {
-        if (auto const self = weak.lock(); !ec && self && !closed_ && !link->busy())
-            link->open();
+    if (!was_up && c.failures > 0 && why.error == errc::node_unreachable)
+        why.text += " (" + std::to_string(c.failures + 1) + " attempts)";
+    c.failures = was_up && now - c.up_since > core::reconnection_pause_max ? 0 : c.failures + 1;
+    c.retry.emplace(executor_, now + pause(c.failures));
+    c.retry->async_wait([this, weak = self_, ended = c.session](error_code ec) {
+        if (auto const self = weak.lock(); !ec && self && !closed_ && !ended->busy())
+            ended->open();
     });
     // After a restart the backend is gone, and its number may belong to another client's backend.
     if (was_up && s.server().started == server_.started)
         ended_.push_back({s.number, s.server().backend, now});
-    if (&p == &places_.front() && notifies_.exchange(false))
+    if (&c == &all_.front() && notifies_.exchange(false))
         owner_.changes_missed();
-    if (closed_ || std::any_of(places_.begin(), places_.end(), [](auto& other) { return other.link->up(); }))
+    if (closed_ || std::any_of(all_.begin(), all_.end(), [](auto& other) { return other.session->up(); }))
         return;
     if (ready_.exchange(false) && why.error == errc::node_unreachable) {
         log(log_level::warning, "connection lost: " + why.text);
@@ -229,23 +231,23 @@ void connections::look_again_later()
     look_->expires_after(is_fresh() ? core::look_soon_after : look_every);
     look_->async_wait([this, weak = self_](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !closed_)
-            check_links();
+            check_sessions();
     });
 }
 
 bool connections::is_fresh() const { return core::is_new(memory_.identity(), core::founding_time, clock::now()); }
 
-void connections::check_links()
+void connections::check_sessions()
 {
     auto const now = clock::now();
     ++looks_;
     std::vector<std::shared_ptr<session>> answering;
-    for (auto const& link : links()) {
-        if (link->up() && silent(*link, now)) {
+    for (auto const& one : sessions()) {
+        if (one->up() && silent(*one, now)) {
             log(log_level::warning, "it has stopped answering");
-            link->cut({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
-        } else if (link->up()) {
-            answering.push_back(link);
+            one->cut({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
+        } else if (one->up()) {
+            answering.push_back(one);
         }
     }
     // At least one session asks at each look, even if it is busy: the settings of a busy server may change, too.
@@ -257,8 +259,8 @@ void connections::check_links()
     if (closed_)
         return;
     end_earlier();
-    if (places_.front().link->up() && looks_ % clean_every == clean_at_)
-        places_.front().link->clean();
+    if (all_.front().session->up() && looks_ % clean_every == clean_at_)
+        all_.front().session->clean();
     owner_.looked();
     if (!closed_)
         look_again_later();
@@ -301,15 +303,15 @@ void connections::tell_what_is_known()
 // After a connection has ended, the server may still execute its commands, until the backend is gone.
 void connections::end_earlier()
 {
-    auto const up = std::find_if(places_.begin(), places_.end(), [](auto& p) { return p.link->up(); });
-    if (up == places_.end())
+    auto const up = std::find_if(all_.begin(), all_.end(), [](auto& c) { return c.session->up(); });
+    if (up == all_.end())
         return;
-    auto const link = up->link;
+    auto const asking = up->session;
     std::erase_if(ended_, [now = clock::now()](auto& e) { return now - e.at > request_life; });
     for (auto const& e : std::vector(ended_)) {
         if (closed_)
             return;
-        link->end(e.backend, [this, number = e.number](bool gone) {
+        asking->end(e.backend, [this, number = e.number](bool gone) {
             if (gone)
                 std::erase_if(ended_, [number](auto& other) { return other.number == number; });
         });

@@ -100,8 +100,8 @@ public:
     std::chrono::milliseconds timeout() const noexcept { return database_.timeout; }
 
 private:
-    struct place {
-        std::shared_ptr<session> link;
+    struct connection {
+        std::shared_ptr<kit::session> session;
         std::optional<timer> retry{};
         unsigned failures = 0;
         clock::time_point up_since{};
@@ -120,8 +120,8 @@ private:
     void notified(std::string_view what) override;
     void log(log_level, std::string const& what) const override;
 
-    std::vector<std::shared_ptr<session>> links() const;
-    place& place_of(session&);
+    std::vector<std::shared_ptr<session>> sessions() const;
+    connection& connection_of(session&);
     void open_others();
     bool has_backend_of_another(session const&, kit::backend const&) const;
     void cut_others(session const&, node_reply const& why);
@@ -130,7 +130,7 @@ private:
     clock::duration pause(unsigned failures);
     void look_again_later();
     bool is_fresh() const;
-    void check_links();
+    void check_sessions();
     void look(session&, std::string verdict, std::function<void(node_reply)> done);
     void tell_what_is_known();
     void end_earlier();
@@ -145,7 +145,7 @@ private:
     asio::any_io_executor executor_;
     std::atomic<bool> ready_{false}, notifies_{false};
     bool begun_ = false, all_begun_ = false, closed_ = false;
-    std::vector<place> places_;
+    std::vector<connection> all_;
     node_reply trouble_;
     introduction server_;  ///< the latest answer
     core::server_memory memory_;

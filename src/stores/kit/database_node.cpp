@@ -122,26 +122,26 @@ private:
             return o->complete({.untouched = true, .error = errc::node_closed});
         if (o->withdrawn() || (now > o->not_after && !has_waited))
             return o->complete({.untouched = true, .error = errc::node_unreachable});
-        auto* const link =
+        auto* const to =
             connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
-        if (!link && connections_.trouble().error && c.which() != kind::release)  // a release is always needed
+        if (!to && connections_.trouble().error && c.which() != kind::release)  // a release is always needed
             return o->complete(connections_.trouble());
-        if (!link)
+        if (!to)
             return kept_.push_back(std::move(o));
         if (c.which() == kind::connect)
             return o->complete({.vote = vote::granted});
         if (c.which() == kind::found)
-            return connections_.found(*link, [o](node_reply r) { o->complete(std::move(r)); });
+            return connections_.found(*to, [o](node_reply r) { o->complete(std::move(r)); });
         if (c.which() == kind::withdraw && wishes_.may_follow(c))
             return withdrawals_.push_back(std::move(o));
         drop_withdrawals_before(c);
-        o->mark_sent(link->number);
+        o->mark_sent(to->number);
         bool const watches = c.watches() && notifies();
         if (watches)
             watches_.sent(c);
         wishes_.sent(c);
-        link->carry_out(c, o->leaves_tombstone(link->number),
-                        [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
+        to->carry_out(c, o->leaves_tombstone(to->number),
+                      [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
     }
 
     // Otherwise the withdrawal would delete the wish that the command notes.

@@ -221,7 +221,13 @@ core::memory_record read_record(cells const& row, std::size_t first)
             .wait = time_in(cell(row, first + 3))};
 }
 
-node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
+void add_taken(taken_keys& all, std::string_view index, std::string_view remaining, bool handed_on)
+{
+    all.push_back({static_cast<std::uint32_t>(to_integer(index)),
+                   core::told_time<std::chrono::milliseconds>(to_integer(remaining)), handed_on});
+}
+
+node_reply decode(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {
     if (c.which() == command::kind::inspect && all.empty())
         return {.vote = vote::denied};
@@ -242,7 +248,7 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
     return reply;
 }
 
-node_reply interpret_inspection(rows const& all, bool knows_waiters)
+node_reply decode_inspection(rows const& all, bool knows_waiters)
 {
     node_reply reply{.vote = vote::denied};
     auto details = std::make_shared<key_details>();
@@ -279,7 +285,7 @@ key_range range_of(command const& c)
     return range;
 }
 
-node_reply interpret_scan(command const& c, rows const& all)
+node_reply decode_scan(command const& c, rows const& all)
 {
     auto details = std::make_shared<key_details>();
     for (auto const& row : all)

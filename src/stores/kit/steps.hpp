@@ -52,12 +52,16 @@ std::int64_t integer(rows const&, std::size_t column);
 /// The record of the server's memory, in the columns from @p first on: word, beginning, age and wait.
 core::memory_record read_record(cells const& row, std::size_t first);
 
-/// Interprets the answer to @p command.
+/// Adds a key that another client holds. @p index and @p remaining (in milliseconds) are numbers as text.
+void add_taken(taken_keys&, std::string_view index, std::string_view remaining, bool handed_on);
+
+/// The reply that the answer to @p command contains.
 /// @param taken reads the last columns of an acquisition: the keys that other clients hold
 /// @param step the word for what has answered, such as "procedure"
-node_reply interpret(node_command const& command, rows const&, taken_keys (*taken)(cells const&), char const* step);
+node_reply decode(node_command const& command, rows const&, taken_keys (*taken)(cells const&), char const* step);
 
-/** Interprets what the tables say about a key. Each row has bytes, a number, and a word for what they are:
+/** The reply to an inspection: what the tables say about a key. Each row has bytes, a number, and a word for what they
+   are:
 
     - no word: the value and the remaining time of the key; without such a row, the key is free.
     - "reader": the value and the remaining time of a client. Such a row counts only if the key is shared.
@@ -65,7 +69,7 @@ node_reply interpret(node_command const& command, rows const&, taken_keys (*take
 
     @param knows_waiters whether there is a row for each waiter
 */
-node_reply interpret_inspection(rows const&, bool knows_waiters = true);
+node_reply decode_inspection(rows const&, bool knows_waiters = true);
 
 /// Some keys, in the order of their bytes.
 struct key_range {
@@ -77,6 +81,6 @@ struct key_range {
 key_range range_of(node_command const& scan);
 
 /// The reply to a scan whose rows are the first keys of its range, as many as it may list.
-node_reply interpret_scan(node_command const& scan, rows const&);
+node_reply decode_scan(node_command const& scan, rows const&);
 
 }  // namespace redlock::stores::kit

@@ -1,6 +1,5 @@
 #include "stores/mysql/address.hpp"
 
-#include "net/log_in.hpp"
 #include "net/secrets.hpp"
 #include "net/url_text.hpp"
 #include "stores/kit/database_options.hpp"
@@ -146,15 +145,10 @@ address parse_address(std::string_view url, mysql_options defaults)
     return a;
 }
 
-std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a)
+void address::use(redlock::credentials who)
 {
-    if (!a->credentials)
-        return a;
-    auto changed = *a;
-    auto who = net::log_in(a->credentials, {.node = a->name, .in_address = {a->user, a->password}});
-    changed.user = std::move(who.user);
-    changed.password = std::move(who.password);
-    return std::make_shared<address const>(std::move(changed));
+    user = std::move(who.user);
+    password = std::move(who.password);
 }
 
 std::string presentable(std::string_view text, address const& a)

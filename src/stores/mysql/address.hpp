@@ -1,11 +1,11 @@
 #pragma once
 
+#include "stores/kit/database_address.hpp"
+
 #include <redlock/manager_options.hpp>
 #include <redlock/mysql.hpp>
 
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,22 +14,17 @@ namespace redlock::stores::mysql {
 enum class security { off, verified, unverified };
 
 /// The contents of an entry of `manager_options::nodes`.
-struct address {
-    std::string name{};  ///< for people: without user, password and parameters
+struct address : kit::database_address {
     std::string host{}, user{}, password{}, database{};
     std::string socket{};  ///< empty: host and port
     std::uint16_t port = 3306;
     security tls = security::off;
     std::string ssl_ca{}, ssl_cert{}, ssl_key{};
     mysql_options options{};
-    bool read_only = false;  ///< as in `manager_options`
-    std::chrono::milliseconds max_ttl = manager_options().max_ttl;
-    credentials_function credentials{};
-};
 
-/// @p a with user and password for the next connection. @throws std::runtime_error if `manager_options::credentials`
-/// throws
-std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
+    redlock::credentials log_in() const { return {user, password}; }
+    void use(redlock::credentials);  ///< changes user and password
+};
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, mysql_options defaults);

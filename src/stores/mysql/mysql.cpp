@@ -1,12 +1,12 @@
 #include <redlock/mysql.hpp>
 
-#include "stores/kit/database_node.hpp"
 #include "stores/kit/database_options.hpp"
+#include "stores/kit/database_store.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/mysql/address.hpp"
+#include "stores/mysql/encoder.hpp"
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/session.hpp"
-#include "stores/mysql/statements.hpp"
 
 #include <redlock/lock.hpp>
 
@@ -15,27 +15,30 @@
 #include <utility>
 #include <vector>
 
+namespace redlock::stores::mysql {
+
+namespace {
+
+kit::database database_at(std::shared_ptr<address const> const& where, manager_options const& settings)
+{
+    auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
+                                                                    kit::session::owner& o) {
+        return std::make_shared<session>(std::move(e), where, timeout, o);
+    };
+    return {where->name, "mysql", where->options.connections, where->options.timeout, make_session};
+}
+
+}  // namespace
+
+}  // namespace redlock::stores::mysql
+
 namespace redlock::inline v1 {
 
 store mysql(mysql_options options)
 {
     stores::kit::check_defaults(options, &stores::mysql::check, "mysql_options");
-    auto make = [options = std::move(options)](std::string_view url, manager_options const& settings,
-                                               store_context const& context) {
-        auto parsed = stores::mysql::parse_address(url, options);
-        parsed.read_only = settings.read_only;
-        parsed.max_ttl = settings.max_ttl;
-        parsed.credentials = settings.credentials;
-        auto const where = std::make_shared<stores::mysql::address const>(std::move(parsed));
-        auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
-                                                                        stores::kit::session::owner& o) {
-            return std::make_shared<stores::mysql::session>(std::move(e), where, timeout, o);
-        };
-        return stores::kit::make_database_node(
-            {where->name, "mysql", where->options.connections, where->options.timeout, make_session}, settings,
-            context);
-    };
-    return {.schemes = {"mysql", "mariadb"}, .make = std::move(make)};
+    return stores::kit::database_store({"mysql", "mariadb"}, std::move(options), &stores::mysql::parse_address,
+                                       &stores::mysql::database_at);
 }
 
 sql_statement owns(mysql_options const& where, lock_handle const& held, std::string_view prefix)

@@ -1,8 +1,10 @@
 #include "stores/mysql/session.hpp"
 
+#include "stores/kit/refusal.hpp"
 #include "stores/kit/steps.hpp"
+#include "stores/mysql/decoder.hpp"
+#include "stores/mysql/encoder.hpp"
 #include "stores/mysql/schema.hpp"
-#include "stores/mysql/statements.hpp"
 
 #include <redlock/error.hpp>
 
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <cstdlib>
 #include <errmsg.h>
 #include <system_error>
@@ -21,8 +22,6 @@ namespace redlock::stores::mysql {
 namespace {
 
 constexpr auto schema_version = "2";
-constexpr auto other_version = "its procedures for the table {} have version {}, but this library needs {}; drop its "
-                               "tables and procedures while nobody holds a lock; the library then creates them again";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
 // Without gap locks: with them, clients of different keys would wait for each other.
@@ -52,7 +51,7 @@ std::string with_words(std::string text)
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  owner& o)
-    : kit::client_session(std::move(e), connect_timeout, o), given_(std::move(a)), address_(given_)
+    : kit::database_session<address>(std::move(e), std::move(a), connect_timeout, o)
 {
 }
 
@@ -63,38 +62,35 @@ session::~session() { disconnect(); }
 void session::connect()
 {
     set_limit(3 * connect_timeout_);
-    try {
-        address_ = logged_in(given_);
-    } catch (std::exception const& e) {
-        return refuse(errc::node_unreachable, e.what());
-    }
+    if (!log_in())
+        return;
     if (address_->host.empty()) {
-        places_ = {""};
+        addresses_ = {""};
         return connect_next();
     }
     look_up(address_->host, [this](auto const& found, auto const& why) {
         if (found.empty())
             return refuse(errc::node_unreachable, why);
-        places_ = found;
+        addresses_ = found;
         connect_next();
     });
 }
 
 void session::connect_next()
 {
-    auto const place = places_.front();
-    places_.erase(places_.begin());
+    auto const next = addresses_.front();
+    addresses_.erase(addresses_.begin());
     // If the server sends bytes without a question, the connection is ending. The answer to the next question says why.
-    client_ = std::make_shared<client>(executor_, address_, place, [this] {
+    transport_ = std::make_shared<transport>(executor_, address_, next, [this] {
         if (up() && questions_.empty())
             ask("DO 0", [](answer const&) {});
     });
-    client_->connect([this](answer const& a) {
+    transport_->connect([this](answer const& a) {
         if (a.error == 0)
             return greet();
         bool const not_there = a.error == CR_CONN_HOST_ERROR || a.error == CR_CONNECTION_ERROR;
-        if (not_there && !places_.empty()) {
-            client_->close();
+        if (not_there && !addresses_.empty()) {
+            transport_->close();
             return connect_next();
         }
         auto why = why_not(a);
@@ -106,11 +102,6 @@ void session::connect_next()
             why.text += way_out(rights_to_lock, address_->database, address_->user + "@%");
         cut(std::move(why));
     });
-}
-
-std::string session::for_our_table(std::string_view text) const
-{
-    return kit::for_table(text, address_->options.table);
 }
 
 // The greeting: the first questions to a server. They show whether the server may vote.
@@ -176,7 +167,8 @@ void session::prepare_tables(settings const& s)
         auto const version = kit::cell(a.rows, 0);
         if (version != schema_version)
             return refuse(errc::unsupported_server,
-                          fmt::format(other_version, address_->options.table, version, schema_version));
+                          kit::other_version("procedures", address_->options.table, version, schema_version,
+                                             kit::way_to_renew("procedures")));
         introduce(s);
     });
 }
@@ -198,7 +190,7 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return make_tables(statements, next + 1, then);
-        refuse_with_grant(a, rights_to_make_tables, "it cannot create its tables: ");
+        refuse_with_grant(a, rights_to_make_tables, kit::cannot_make_tables);
     });
 }
 
@@ -206,11 +198,11 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
 // next one begins in a later second.
 void session::introduce(settings const& s)
 {
-    auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
+    auto const from = transport_->is_mariadb() ? "information_schema" : "performance_schema";
     request(fmt::format(uptime, from), [this, s](answer const& a) {
         if (kit::cell(a.rows, 1) == "0")
             return request("DO SLEEP(0.05)", [this, s](answer const&) { introduce(s); });
-        kit::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
+        kit::introduction server{.backend = {static_cast<std::int64_t>(transport_->id()), {}},
                                  .system = s.name,
                                  .started = s.name + " " + kit::cell(a.rows, 0)};
         if (!address_->read_only)
@@ -220,15 +212,15 @@ void session::introduce(settings const& s)
     });
 }
 
-std::string session::put_signature(settings const& s, std::string_view life, std::string_view verdict) const
+std::string session::encode_signature(settings const& s, std::string_view life, std::string_view verdict) const
 {
-    return mysql::put_signature(s.name, life, s.durable, address_->max_ttl, verdict, address_->options.table);
+    return mysql::encode_signature(s.name, life, s.durable, address_->max_ttl, verdict, address_->options.table);
 }
 
 // Release 0.1 made tables without a record.
 void session::sign(settings const& s, kit::introduction server, bool may_make_tables)
 {
-    auto const text = put_signature(s, server.started, {});
+    auto const text = encode_signature(s, server.started, {});
     ask(text, [this, s, server = std::move(server), may_make_tables](answer const& a) mutable {
         if (is_missing(a) && may_make_tables)
             return make_tables([this, s, server] { sign(s, server, false); });
@@ -278,7 +270,7 @@ void session::look(std::string verdict, std::function<void(core::memory_record c
             refuse(errc::node_read_only, "it has become read-only");
         if (a.error != 0 || !s.writable)
             return done(nullptr);
-        ask(put_signature(s, server().started, verdict), [this, done](answer const& signature) {
+        ask(encode_signature(s, server().started, verdict), [this, done](answer const& signature) {
             if (is_missing(signature))
                 refuse(errc::unsupported_server, signature.text);
             if (signature.rows.size() != 2)
@@ -301,7 +293,7 @@ void session::ask(std::string text, std::function<void(answer const&)> tell)
 void session::send()
 {
     sent_at_ = clock::now();
-    client_->ask(questions_.front().text, [this](answer a) { answered(std::move(a)); });
+    transport_->ask(questions_.front().text, [this](answer a) { answered(std::move(a)); });
 }
 
 // A procedure that failed may have left a transaction open.
@@ -329,15 +321,15 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
         return inspect(c, std::move(done));
     if (c.which() == node_command::kind::scan)
         return scan(c, std::move(done));
-    ask(put(c, tombstone, address_->options.table),
-        [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });
+    ask(encode(c, tombstone, address_->options.table),
+        [this, &c, done = std::move(done)](answer const& a) { deliver(done, decode(c, a)); });
 }
 
 void session::inspect(node_command const& c, std::function<void(node_reply)> done)
 {
-    ask(put_inspection(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+    ask(encode_inspection(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
         if (a.error != no_right)
-            return deliver(done, interpret_inspection(a));
+            return deliver(done, decode_inspection(a));
         may_read_tables_ = false;
         carry_out(c, false, done);
     });
@@ -345,8 +337,8 @@ void session::inspect(node_command const& c, std::function<void(node_reply)> don
 
 void session::scan(node_command const& c, std::function<void(node_reply)> done)
 {
-    ask(put_scan(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
-        auto reply = interpret_scan(c, a);
+    ask(encode_scan(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+        auto reply = decode_scan(c, a);
         if (reply.error != errc::permission_denied)
             return deliver(done, std::move(reply));
         name_right(std::move(reply), rights_to_list, done);
@@ -370,17 +362,17 @@ void session::clean()
 
 void session::abandon_connection()
 {
-    if (client_)
-        client_->abandon();
+    if (transport_)
+        transport_->abandon();
     questions_.clear();
 }
 
 void session::disconnect()
 {
     sent_at_.reset();
-    if (client_)
-        client_->close();
-    client_.reset();
+    if (transport_)
+        transport_->close();
+    transport_.reset();
 }
 
 void session::fail_all()

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "stores/kit/session.hpp"
+#include "stores/kit/database_session.hpp"
 #include "stores/mysql/address.hpp"
-#include "stores/mysql/client.hpp"
+#include "stores/mysql/transport.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
@@ -24,7 +24,7 @@ namespace redlock::stores::mysql {
 
     Used as a std::shared_ptr, on the executor.
 */
-class session final : public kit::client_session {
+class session final : public kit::database_session<address> {
 public:
     session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, owner&);
     ~session() override;
@@ -57,7 +57,7 @@ private:
     void prepare_tables(settings const&);
     void introduce(settings const&);
     void sign(settings const&, kit::introduction, bool may_make_tables);
-    std::string put_signature(settings const&, std::string_view life, std::string_view verdict) const;
+    std::string encode_signature(settings const&, std::string_view life, std::string_view verdict) const;
     bool may_make_tables() const { return address_->options.create_table && !address_->read_only; }
     void make_tables(std::function<void()> then);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
@@ -71,12 +71,9 @@ private:
     void send();
     void answered(answer);
     static settings read_settings(answer const&);
-    std::string for_our_table(std::string_view text) const;
 
-    std::shared_ptr<address const> const given_;
-    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
-    std::vector<std::string> places_;         ///< addresses of the host still to try; empty text: the Unix socket
-    std::shared_ptr<client> client_;
+    std::vector<std::string> addresses_;  ///< of the host, still to try; empty text: the Unix socket
+    std::shared_ptr<transport> transport_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< when the first question was sent
     bool may_read_tables_ = true;               ///< false: the server has denied it to this account

@@ -1,6 +1,5 @@
 #include "stores/postgresql/address.hpp"
 
-#include "net/log_in.hpp"
 #include "net/secrets.hpp"
 #include "stores/kit/database_options.hpp"
 #include "stores/kit/steps.hpp"
@@ -132,6 +131,12 @@ std::vector<std::string> address::list(std::string_view setting) const
     return parts;
 }
 
+void address::use(redlock::credentials who)
+{
+    settings["user"] = std::move(who.user);  // libpq ignores empty settings
+    settings["password"] = std::move(who.password);
+}
+
 address only(address a, found const& one)
 {
     if (auto const ports = a.list("port"); !ports.empty())
@@ -174,17 +179,6 @@ address parse_address(std::string_view url, postgresql_options defaults)
     check(a.options);
     a.name = name_of(a);
     return a;
-}
-
-std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a)
-{
-    if (!a->credentials)
-        return a;
-    auto changed = *a;
-    auto who = net::log_in(a->credentials, {.node = a->name, .in_address = {a->get("user"), a->get("password")}});
-    changed.settings["user"] = std::move(who.user);  // libpq ignores empty settings
-    changed.settings["password"] = std::move(who.password);
-    return std::make_shared<address const>(std::move(changed));
 }
 
 std::string presentable(std::string_view text, address const& a)

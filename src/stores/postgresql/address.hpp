@@ -1,13 +1,13 @@
 #pragma once
 
+#include "stores/kit/database_address.hpp"
+
 #include <redlock/manager_options.hpp>
 #include <redlock/postgresql.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +15,12 @@
 namespace redlock::stores::postgresql {
 
 /// The contents of an entry of `manager_options::nodes`.
-struct address {
-    std::string name;                                          ///< for people: without user, password and parameters
+struct address : kit::database_address {
     std::map<std::string, std::string, std::less<>> settings;  ///< parameters of libpq
     postgresql_options options;
-    bool read_only = false;  ///< as in `manager_options`
-    std::chrono::milliseconds max_ttl = manager_options().max_ttl;
-    credentials_function credentials{};
 
+    redlock::credentials log_in() const { return {get("user"), get("password")}; }
+    void use(redlock::credentials);  ///< changes user and password
     std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas
 };
@@ -46,10 +44,6 @@ struct found {
 
 /// @p a with @p one as its only host.
 address only(address a, found const& one);
-
-/// @p a with user and password for the next connection. @throws std::runtime_error if `manager_options::credentials`
-/// throws
-std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, postgresql_options defaults);

@@ -69,9 +69,9 @@ void hosts::down(kit::session& s, bool, node_reply why)
     h->says.reset();
     h->trouble = std::move(why);
     auto& retry = h->retry.emplace(executor_, clock::now() + retry_after);
-    retry.async_wait([weak = weak_from_this(), link = h->probe](error_code ec) {
-        if (auto const self = weak.lock(); !ec && self && self->host_of(*link) && !link->busy())
-            link->open();
+    retry.async_wait([weak = weak_from_this(), probe = h->probe](error_code ec) {
+        if (auto const self = weak.lock(); !ec && self && self->host_of(*probe) && !probe->busy())
+            probe->open();
     });
     answer_soon();
 }

@@ -1,6 +1,7 @@
 #include "stores/postgresql/session.hpp"
 
 #include "core/key.hpp"
+#include "stores/kit/refusal.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,7 +28,6 @@ constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8
 constexpr std::string_view with_same_tables = "2";
 constexpr std::string_view default_path = "SET LOCAL search_path = public;";
 constexpr auto run_again = "let their owner run schema.sql again; see docs/stores.md";
-constexpr auto renew = "drop its tables and functions while nobody holds a lock; the library then creates them again";
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights =
     "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline, "
@@ -57,8 +56,8 @@ constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_st
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
 
-std::string put_signature(char const* verdict, std::chrono::milliseconds holds, std::string const& mark,
-                          char const* more)
+std::string encode_signature(char const* verdict, std::chrono::milliseconds holds, std::string const& mark,
+                             char const* more)
 {
     return fmt::format(signing_text, mark, more, timeline, is_durable, holds.count(), verdict);
 }
@@ -70,7 +69,7 @@ std::string timeline_or_zero() { return fmt::format("CASE WHEN pg_is_in_recovery
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several,
                  std::chrono::milliseconds connect_timeout, bool listens, owner& o)
-    : connection(std::move(e), std::move(a), connect_timeout, o),
+    : transport(std::move(e), std::move(a), connect_timeout, o),
       hosts_(std::move(of_several)),
       listens_(listens && address_->options.notify)
 {
@@ -78,7 +77,7 @@ session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std:
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  hosts::report tell, owner& o)
-    : connection(std::move(e), std::move(a), connect_timeout, o), tell_(std::move(tell)), listens_(false)
+    : transport(std::move(e), std::move(a), connect_timeout, o), tell_(std::move(tell)), listens_(false)
 {
 }
 
@@ -100,12 +99,9 @@ void session::abandon()
 
 void session::connect()
 {
-    try {
-        address_ = logged_in(given_);
-        use_table(full_table_of(given_->options));
-    } catch (std::exception const& e) {
-        return refuse(errc::node_unreachable, e.what());
-    }
+    if (!log_in())
+        return;
+    use_table(full_table_of(given_->options));
     auto const names = address_->list("host"), addresses = address_->list("hostaddr");
     set_limit(connect_timeout_ * static_cast<int>(2 + names.size()));
     std::vector<found> all;
@@ -196,9 +192,9 @@ void session::greet()
                           "(pool_mode=session)");
         if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
             return refuse(errc::unsupported_server,
-                          fmt::format("its functions for the table {} have version {}, but this library needs {}; {}",
-                                      full_table_of(o), version, schema_version,
-                                      version == with_same_tables ? run_again : renew));
+                          kit::other_version("functions", full_table_of(o), version, schema_version,
+                                             version == with_same_tables ? std::string(run_again)
+                                                                         : kit::way_to_renew("functions")));
         bool const has_tables = cell(rows, 1) == "t";
         if (auto const why = trouble_with_places(rows, has_tables); !why.empty())
             return refuse(errc::unsupported_server, why);
@@ -304,7 +300,7 @@ void session::make_tables(std::string const& way_out)
     simple_query(text, [this, way_out](PGresult const& made) {
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
-            why.text = "it cannot create its tables: " + why.text;
+            why.text.insert(0, kit::cannot_make_tables);
             if (way_out.empty())
                 return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(given_->options));
             why.text += "; " + way_out;
@@ -330,7 +326,7 @@ void session::make_ready()
                                                 : std::string(its_mark);
     text += for_our_table(fmt::format(introduction_text, timeline_or_zero()));
     text += for_our_table(address_->read_only ? fmt::format(reading_text, is_standby_ ? "" : ", redlock_wish")
-                                              : ", " + put_signature("''", address_->max_ttl, mark, ""));
+                                              : ", " + encode_signature("''", address_->max_ttl, mark, ""));
     request(text, for_our_table(address_->read_only ? rights_to_read : table_rights),
             [this](auto const& rows) { introduce(rows); });
 }
@@ -366,9 +362,9 @@ void session::introduce(kit::rows const& rows)
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
     auto const is_watched = c.which() == node_command::kind::inspect && c.watches() ? watch(c) : nullptr;
-    auto const [s, values] = put(c, tombstone, is_standby_);
+    auto const [s, values] = encode(c, tombstone, is_standby_);
     ask(*s, values, [this, &c, is_watched, done = std::move(done)](PGresult const* r) {
-        auto reply = r ? interpret(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};
+        auto reply = r ? decode(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};
         bool const may_get_readers = reply.text == core::shared_word;
         reply.watched = reply.vote == vote::granted && is_watched && *is_watched && !may_get_readers;
         deliver(done, std::move(reply));
@@ -382,7 +378,7 @@ std::shared_ptr<bool const> session::watch(node_command const& c)
     if (!may_watch_ || is_standby_ || !address_->options.notify)
         return nullptr;
     auto const is_watched = std::make_shared<bool>(false);
-    auto const [s, values] = put_watch(c);
+    auto const [s, values] = encode_watch(c);
     ask(*s, values, [this, is_watched](PGresult const* r) {
         bool const is_answer = r && PQresultStatus(r) == PGRES_TUPLES_OK;
         *is_watched = is_answer && kit::cell(rows_of(*r), 0) == "t";
@@ -409,7 +405,7 @@ void session::look(std::string verdict, std::function<void(core::memory_record c
 {
     if (address_->read_only)
         return done(nullptr);
-    auto const text = "SELECT " + put_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
+    auto const text = "SELECT " + encode_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
     parameters word;
     word.add_text(std::move(verdict));
     ask({"", text.c_str()}, word, [this, done = std::move(done)](PGresult const* r) {

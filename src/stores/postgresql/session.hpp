@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/postgresql/connection.hpp"
+#include "stores/postgresql/transport.hpp"
 #include "stores/postgresql/hosts.hpp"
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace redlock::stores::postgresql {
 
     Used as a std::shared_ptr, on the executor.
 */
-class session final : public connection {
+class session final : public transport {
 public:
     /// @p of_several: finds the primary if the address has several hosts.
     session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several,

@@ -19,12 +19,12 @@ namespace redlock::test {
 /// A session without a node. Its functions wait for the answers.
 struct connection final : stores::kit::session::owner {
     explicit connection(std::string const& url, bool welcome = true)
-        : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
+        : is_welcome(welcome), session(this_store::make_session(context.get_executor(), url, *this))
     {
-        link->open();
+        session->open();
         run_to([this] { return is_up || is_over; });
     }
-    ~connection() { link->close(); }
+    ~connection() { session->close(); }
 
     template <class Condition>
     void run_to(Condition done)
@@ -37,14 +37,14 @@ struct connection final : stores::kit::session::owner {
     }
 
     /// The server's answers at the beginning of the connection.
-    stores::kit::introduction const& said() const { return link->server(); }
+    stores::kit::introduction const& said() const { return session->server(); }
 
     /// Asks for the record. Nothing: there was no answer.
     std::optional<core::memory_record> look(std::string const& verdict = {})
     {
         std::optional<core::memory_record> record;
         bool done = false;
-        link->look(verdict, [&](core::memory_record const* r) {
+        session->look(verdict, [&](core::memory_record const* r) {
             done = true;
             if (r)
                 record = *r;
@@ -57,7 +57,7 @@ struct connection final : stores::kit::session::owner {
     void end(stores::kit::backend const& earlier)
     {
         for (bool gone = false, asked = false; !gone; asked = false) {
-            link->end(earlier, [&](bool is_gone) {
+            session->end(earlier, [&](bool is_gone) {
                 asked = true;
                 gone = is_gone;
             });
@@ -82,7 +82,7 @@ struct connection final : stores::kit::session::owner {
     asio::io_context context;
     bool const is_welcome;
     bool is_up = false, is_over = false, was_up = false;
-    std::shared_ptr<stores::kit::session> const link;
+    std::shared_ptr<stores::kit::session> const session;
 };
 
 }  // namespace redlock::test

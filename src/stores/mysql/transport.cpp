@@ -1,4 +1,4 @@
-#include "stores/mysql/client.hpp"
+#include "stores/mysql/transport.hpp"
 
 #include "stores/kit/session.hpp"
 
@@ -29,8 +29,8 @@ st_mysql* make_handle()
 
 }  // namespace
 
-client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::string where,
-               std::function<void()> unasked)
+transport::transport(asio::any_io_executor e, std::shared_ptr<address const> a, std::string where,
+                     std::function<void()> unasked)
     : executor_(std::move(e)),
       address_(std::move(a)),
       where_(std::move(where)),
@@ -39,9 +39,9 @@ client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::s
 {
 }
 
-client::~client() { drop_references(); }
+transport::~transport() { drop_references(); }
 
-bool client::set_options()
+bool transport::set_options()
 {
     auto* const h = handle_.get();
     if (!h || mysql_optionsv(h, MYSQL_OPT_NONBLOCK, &stack_size) != 0)
@@ -65,7 +65,7 @@ bool client::set_options()
    greeting it reads the same bytes again, as the name that the certificate must contain. By then this function has
    replaced the address with the name. If the library read the bytes earlier, it would find the address, and reject the
    certificate. */
-void client::connect(handler done)
+void transport::connect(handler done)
 {
     done_ = std::move(done);
     within_call_ = true;
@@ -86,7 +86,7 @@ void client::connect(handler done)
     within_call_ = false;
 }
 
-void client::connected()
+void transport::connected()
 {
     if (!made_)
         return fail();
@@ -95,7 +95,7 @@ void client::connected()
     finish();
 }
 
-void client::ask(std::string text, handler done)
+void transport::ask(std::string text, handler done)
 {
     text_ = std::move(text);
     done_ = std::move(done);
@@ -108,14 +108,14 @@ void client::ask(std::string text, handler done)
 }
 
 // A procedure returns its results, and then its final status. The answer has the rows of all results.
-void client::store()
+void transport::store()
 {
     perform(
         mysql_store_result_start(&result_, handle_.get()),
         [this](int ready) { return mysql_store_result_cont(&result_, handle_.get(), ready); }, [this] { stored(); });
 }
 
-void client::stored()
+void transport::stored()
 {
     std::unique_ptr<st_mysql_res, void (*)(st_mysql_res*)> const result(std::exchange(result_, nullptr),
                                                                         mysql_free_result);
@@ -136,14 +136,14 @@ void client::stored()
         [this] { outcome_ > 0 ? fail() : store(); });
 }
 
-void client::fail()
+void transport::fail()
 {
     answer_.error = mysql_errno(handle_.get());
     answer_.text = mysql_error(handle_.get());
     finish();
 }
 
-void client::finish()
+void transport::finish()
 {
     auto tell = [done = std::exchange(done_, {}), said = std::exchange(answer_, {})]() mutable {
         done(std::move(said));
@@ -158,7 +158,7 @@ void client::finish()
     });
 }
 
-void client::perform(int status, std::function<int(int)> go_on, std::function<void()> then)
+void transport::perform(int status, std::function<int(int)> go_on, std::function<void()> then)
 {
     wanted_ = status;
     if (status == 0)
@@ -173,7 +173,7 @@ void client::perform(int status, std::function<int(int)> go_on, std::function<vo
         wait_for(wait::write);
 }
 
-void client::wait_for(wait w)
+void transport::wait_for(wait w)
 {
     auto& waiting = w == wait::read ? reading_ : writing_;
     if (std::exchange(waiting, true) || closed_)
@@ -182,7 +182,7 @@ void client::wait_for(wait w)
                             [self = shared_from_this(), w](error_code ec) { self->on_io(w, ec); });
 }
 
-void client::on_io(wait w, error_code ec)
+void transport::on_io(wait w, error_code ec)
 {
     (w == wait::read ? reading_ : writing_) = false;
     if (closed_ || ec == asio::error::operation_aborted)
@@ -199,7 +199,7 @@ void client::on_io(wait w, error_code ec)
 }
 
 // The library may have read the bytes meanwhile.
-void client::look_at_unasked()
+void transport::look_at_unasked()
 {
     char byte = 0;
     if (::recv(descriptor_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0
@@ -208,13 +208,13 @@ void client::look_at_unasked()
     unasked_();
 }
 
-bool client::is_mariadb() const { return mariadb_connection(handle_.get()) != 0; }
+bool transport::is_mariadb() const { return mariadb_connection(handle_.get()) != 0; }
 
-unsigned long client::id() const { return mysql_thread_id(handle_.get()); }
+unsigned long transport::id() const { return mysql_thread_id(handle_.get()); }
 
 // If no call is suspended, mysql_close sends a few bytes to end the connection. A suspended call must end before its
 // stack is freed. Without the socket it fails at once.
-void client::close()
+void transport::close()
 {
     if (std::exchange(closed_, true))
         return;
@@ -225,14 +225,14 @@ void client::close()
     drop_references();
 }
 
-void client::abandon()
+void transport::abandon()
 {
     closed_ = true;
     kit::silence(handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1);
     drop_references();
 }
 
-void client::drop_references()
+void transport::drop_references()
 {
     descriptor_.reset();
     handle_.reset();

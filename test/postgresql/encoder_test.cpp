@@ -1,14 +1,14 @@
 // The statements that are sent to the server. No server is needed.
 
+#include "stores/postgresql/encoder.hpp"
 #include "stores/postgresql/schema.hpp"
-#include "stores/postgresql/statements.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <set>
 #include <string>
 
-BOOST_AUTO_TEST_SUITE(statements_for_postgresql)
+BOOST_AUTO_TEST_SUITE(postgresql_encoder)
 
 using namespace redlock::stores::postgresql;
 

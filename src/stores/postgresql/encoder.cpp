@@ -1,23 +1,19 @@
-#include "stores/postgresql/statements.hpp"
+#include "stores/postgresql/encoder.hpp"
 
-#include "core/told_time.hpp"
+#include "stores/kit/database_options.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
-
-#include <redlock/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace redlock::stores::postgresql {
 
 namespace {
-
-using std::chrono::milliseconds;
 
 // Raise it when the text of a statement changes. Behind a pooler, a client of another version may have prepared its own
 // texts on our connection.
@@ -59,26 +55,6 @@ constexpr std::size_t key_max = 2704;  // the longest entry of an index
 
 statement const* statement_named(std::string_view name) { return std::ranges::find(steps, name, &statement::name); }
 
-// Three arrays, for example {1,2}.
-kit::taken_keys read_taken(kit::cells const& columns)
-{
-    auto const array = [&](std::size_t column) {
-        std::string_view const text = kit::cell(columns, column);
-        return text.size() > 2 ? text.substr(1, text.size() - 2) : std::string_view();
-    };
-    auto const size = [](std::string_view text) { return text.empty() ? 0 : 1 + std::ranges::count(text, ','); };
-    auto indexes = array(4), remaining = array(5), handed_on = array(6);
-    if (size(remaining) != size(indexes) || size(handed_on) != size(indexes))
-        return {};
-    kit::taken_keys keys;
-    while (!indexes.empty()) {
-        auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(indexes, ',')));
-        auto const time = core::told_time<milliseconds>(kit::to_integer(kit::take(remaining, ',')));
-        keys.push_back({index, time, kit::take(handed_on, ',') == "t"});
-    }
-    return keys;
-}
-
 void put_32(std::string& to, std::uint32_t n)
 {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -113,28 +89,6 @@ std::uint64_t fnv1a(std::string_view text) noexcept
     return hash;
 }
 
-errc reason_of(std::string_view state)
-{
-    using namespace std::string_view_literals;
-    static constexpr std::pair<std::string_view, errc> reasons[] = {
-        {"40"sv, errc::node_busy},     // serialization failures and deadlocks
-        {"55P03"sv, errc::node_busy},  // the wait for a lock timed out
-        {"57014"sv, errc::node_busy},  // the statement took too long
-        {"53200"sv, errc::node_out_of_memory},
-        {"53"sv, errc::node_refuses_writes},  // disk full, too many connections
-        {"57P"sv, errc::node_loading},        // the server is shutting down or starting
-        {"42501"sv, errc::permission_denied},
-        {"28"sv, errc::authentication_failed},
-        {"25006"sv, errc::node_refuses_writes},  // a standby is found out in the greeting
-        {"42P01"sv, errc::unsupported_server},   // the tables were deleted
-        {"42883"sv, errc::unsupported_server},   // the functions were deleted
-        {"RL002"sv, errc::unsupported_server},   // the tables have changed since this connection met them
-    };
-    auto const* const known =
-        std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
-    return known != std::end(reasons) ? known->second : errc::server_error;
-}
-
 }  // namespace
 
 void parameters::add(std::optional<std::string> value, int format)
@@ -159,17 +113,6 @@ std::vector<int> parameters::lengths() const
     return all;
 }
 
-kit::rows rows_of(PGresult const& r)
-{
-    kit::rows rows;
-    for (int i = 0; i < PQntuples(&r); ++i) {
-        auto& row = rows.emplace_back();
-        for (int c = 0; c < PQnfields(&r); ++c)
-            row.emplace_back(PQgetvalue(&r, i, c), static_cast<std::size_t>(PQgetlength(&r, i, c)));
-    }
-    return rows;
-}
-
 std::span<statement const> all_statements() noexcept { return steps; }
 
 std::string prepared_name(statement const& s, std::string_view table)
@@ -179,14 +122,14 @@ std::string prepared_name(statement const& s, std::string_view table)
     return fmt::format("{}:{}.{}:{}", place, schema_version, texts_version, s.name);
 }
 
-std::pair<statement const*, parameters> put_watch(node_command const& c)
+std::pair<statement const*, parameters> encode_watch(node_command const& c)
 {
     parameters key;
     key.add_bytes(c.key());
     return {statement_named("watch"), std::move(key)};
 }
 
-std::pair<statement const*, parameters> put(node_command const& c, bool tombstone, bool is_standby)
+std::pair<statement const*, parameters> encode(node_command const& c, bool tombstone, bool is_standby)
 {
     using form = kit::parameter::form;
     parameters all;
@@ -208,43 +151,6 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
     }
     bool const is_part = is_standby && c.which() == node_command::kind::inspect;
     return {statement_named(is_part ? "inspect_standby" : kit::step_of(c)), std::move(all)};
-}
-
-node_reply interpret(node_command const& c, PGresult const& answer, bool is_standby)
-{
-    if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
-        return refusal(answer);
-    auto rows = rows_of(answer);
-    bool const is_scan = c.which() == node_command::kind::scan;
-    if (!is_scan && c.which() != node_command::kind::inspect)
-        return kit::interpret(c, rows, read_taken, "function");
-    for (auto& row : rows)
-        row.front() = kit::from_hex(row.front());
-    return is_scan ? kit::interpret_scan(c, rows) : kit::interpret_inspection(rows, !is_standby);
-}
-
-// PostgreSQL undoes a statement that fails. If the connection ends, it is unknown whether a commit in progress
-// succeeded.
-node_reply refusal(PGresult const& answer)
-{
-    auto const field = [&](int which) {
-        auto const* const text = PQresultErrorField(&answer, which);
-        return std::string_view(text ? text : "");
-    };
-    auto const state = field(PG_DIAG_SQLSTATE);
-    bool const undone = field(PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
-    if (state.empty())
-        return {.error = errc::connection_lost, .text = PQresultErrorMessage(&answer)};
-    std::string text(field(PG_DIAG_MESSAGE_PRIMARY));
-    if (state == "26000")
-        text += "; does a pooler share connections? Then add ?prepare=off";
-    if (state == "25006")
-        text += "; unless it is a standby now, the role or the database has default_transaction_read_only: ALTER ROLE "
-                "… SET default_transaction_read_only = off, or add ?options=-cdefault_transaction_read_only%3Doff to "
-                "the address";
-    if (state == "42P01" || state == "42883")
-        text += "; see docs/stores.md for how the tables are made";
-    return {.untouched = undone, .error = undone ? reason_of(state) : errc::connection_lost, .text = std::move(text)};
 }
 
 }  // namespace redlock::stores::postgresql

@@ -32,18 +32,18 @@ struct answer {
     suspended, and the event loop resumes it.
 
     One question at a time. No handler is called from within a function of this class. Used as a std::shared_ptr, on the
-    executor. Do not use a closed client.
+    executor. Do not use a closed transport.
 
     The arguments of a suspended call are members, because the library keeps pointers to them.
 */
-class client : public std::enable_shared_from_this<client> {
+class transport : public std::enable_shared_from_this<transport> {
 public:
     using handler = std::function<void(answer)>;
 
     /// @p where: a numeric address; empty: the Unix socket of the address. @p unasked: called if the server ends the
     /// connection, or sends bytes without a question.
-    client(asio::any_io_executor, std::shared_ptr<address const>, std::string where, std::function<void()> unasked);
-    ~client();
+    transport(asio::any_io_executor, std::shared_ptr<address const>, std::string where, std::function<void()> unasked);
+    ~transport();
 
     void connect(handler done);
     void ask(std::string text, handler done);

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "stores/kit/session.hpp"
+#include "stores/kit/database_session.hpp"
 #include "stores/postgresql/address.hpp"
-#include "stores/postgresql/statements.hpp"
+#include "stores/postgresql/decoder.hpp"
+#include "stores/postgresql/encoder.hpp"
 
 #include <redlock/clock.hpp>
 
@@ -22,16 +23,16 @@
 namespace redlock::stores::postgresql {
 
 /// A connection of libpq that does not block. It sends plain queries, one at a time, and then a pipeline of questions.
-class connection : public kit::client_session {
+class transport : public kit::database_session<address> {
 public:
-    ~connection() override;
+    ~transport() override;
     std::optional<clock::time_point> waiting_since() const final;
 
 protected:
     /// Gets the result. Null: the connection was lost before the answer.
     using answer = std::function<void(PGresult const*)>;
 
-    connection(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds timeout, owner&);
+    transport(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds timeout, owner&);
 
     void connect_to(address const&);
     virtual void greet() = 0;  ///< called when the connection is established
@@ -44,11 +45,7 @@ protected:
     void ask(statement const&, parameters const&, answer);
     void flush();
 
-    PGconn* handle() const noexcept { return connection_.get(); }
-    std::string for_our_table(std::string_view text) const;
-
-    std::shared_ptr<address const> const given_;
-    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
+    PGconn* handle() const noexcept { return handle_.get(); }
 
 private:
     struct question {
@@ -68,7 +65,7 @@ private:
     void read();
     void fail();
 
-    std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
+    std::unique_ptr<PGconn, void (*)(PGconn*)> handle_{nullptr, PQfinish};
     std::optional<descriptor> descriptor_;
     bool reading_ = false, writing_ = false;
     std::function<void(PGresult const&)> then_;  ///< gets the result of a plain query

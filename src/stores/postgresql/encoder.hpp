@@ -1,12 +1,7 @@
 #pragma once
 
-#include "stores/kit/steps.hpp"
-
 #include <redlock/node.hpp>
 
-#include <libpq-fe.h>
-
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,8 +10,6 @@
 #include <vector>
 
 namespace redlock::stores::postgresql {
-
-using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
 /// Values in the form that libpq takes.
 class parameters {
@@ -37,9 +30,6 @@ private:
     std::vector<int> formats_;
 };
 
-/// The rows of an answer, as text.
-kit::rows rows_of(PGresult const&);
-
 /// A statement that a session prepares, or sends as text.
 struct statement {
     std::string_view name;  ///< empty: not prepared
@@ -56,17 +46,11 @@ std::span<statement const> all_statements() noexcept;
 /// The statement for @p command.
 /// @param tombstone a release leaves a tombstone
 /// @param is_standby the server is a standby, which has no unlogged tables: it does not know who waits
-std::pair<statement const*, parameters> put(node_command const& command, bool tombstone, bool is_standby);
+std::pair<statement const*, parameters> encode(node_command const& command, bool tombstone, bool is_standby);
 
 /// The statement that asks the server to notify of the end of a hold, and of each reader that leaves. It never waits
 /// for another client, and answers whether there is a hold, and the server will notify. Nobody is notified of a further
 /// reader.
-std::pair<statement const*, parameters> put_watch(node_command const& inspection);
-
-/// The reply that an answer to @ref put contains. Errors: see @ref refusal.
-node_reply interpret(node_command const&, PGresult const&, bool is_standby);
-
-/// The reply to a statement that failed.
-node_reply refusal(PGresult const&);
+std::pair<statement const*, parameters> encode_watch(node_command const& inspection);
 
 }  // namespace redlock::stores::postgresql

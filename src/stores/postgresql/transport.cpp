@@ -1,4 +1,4 @@
-#include "stores/postgresql/connection.hpp"
+#include "stores/postgresql/transport.hpp"
 
 #include "stores/postgresql/schema.hpp"
 
@@ -38,22 +38,17 @@ bool is_prepared_already(PGresult const& r)
 
 }  // namespace
 
-connection::connection(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds timeout,
-                       owner& o)
-    : kit::client_session(std::move(e), timeout, o), given_(std::move(a)), address_(given_)
+transport::transport(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds timeout,
+                     owner& o)
+    : kit::database_session<address>(std::move(e), std::move(a), timeout, o)
 {
 }
 
-connection::~connection() { disconnect(); }
-
-std::string connection::for_our_table(std::string_view text) const
-{
-    return kit::for_table(text, address_->options.table);
-}
+transport::~transport() { disconnect(); }
 
 // Connecting.
 
-void connection::connect_to(address const& where)
+void transport::connect_to(address const& where)
 {
     set_limit(3 * connect_timeout_);
     std::vector<char const*> names, values;
@@ -63,14 +58,14 @@ void connection::connect_to(address const& where)
     }
     names.push_back(nullptr);
     values.push_back(nullptr);
-    connection_.reset(PQconnectStartParams(names.data(), values.data(), 0));
-    if (!connection_ || PQstatus(handle()) == CONNECTION_BAD)
+    handle_.reset(PQconnectStartParams(names.data(), values.data(), 0));
+    if (!handle_ || PQstatus(handle()) == CONNECTION_BAD)
         return fail();
     wait_for(descriptor::wait_write);
 }
 
 // libpq may use another socket each time.
-void connection::poll()
+void transport::poll()
 {
     if (descriptor_)
         descriptor_->release();
@@ -92,10 +87,10 @@ void connection::poll()
     }
 }
 
-void connection::wait_for(descriptor::wait_type w)
+void transport::wait_for(descriptor::wait_type w)
 {
     auto& waiting = w == descriptor::wait_read ? reading_ : writing_;
-    if (waiting || !connection_)
+    if (waiting || !handle_)
         return;
     if (!descriptor_)
         descriptor_.emplace(executor_, PQsocket(handle()));
@@ -103,9 +98,9 @@ void connection::wait_for(descriptor::wait_type w)
     descriptor_->async_wait(w, in_this_life([this, w](error_code ec) { on_io(w, ec); }));
 }
 
-void connection::on_io(descriptor::wait_type w, error_code ec)
+void transport::on_io(descriptor::wait_type w, error_code ec)
 {
-    if (ec == asio::error::operation_aborted || !connection_)
+    if (ec == asio::error::operation_aborted || !handle_)
         return;
     (w == descriptor::wait_read ? reading_ : writing_) = false;
     if (!up() && !is_greeting())
@@ -115,7 +110,7 @@ void connection::on_io(descriptor::wait_type w, error_code ec)
     is_greeting() && then_ ? read_simple() : read();
 }
 
-void connection::flush()
+void transport::flush()
 {
     auto const left = PQflush(handle());
     if (left < 0)
@@ -127,7 +122,7 @@ void connection::flush()
 
 // Before the pipeline.
 
-void connection::simple_query(std::string const& text, std::function<void(PGresult const&)> then)
+void transport::simple_query(std::string const& text, std::function<void(PGresult const&)> then)
 {
     then_ = std::move(then);
     if (PQsendQuery(handle(), text.c_str()) != 1)
@@ -135,7 +130,7 @@ void connection::simple_query(std::string const& text, std::function<void(PGresu
     flush();
 }
 
-void connection::read_simple()
+void transport::read_simple()
 {
     if (PQconsumeInput(handle()) != 1)
         return fail();
@@ -154,7 +149,7 @@ void connection::read_simple()
 
 // The pipeline.
 
-bool connection::begin_pipeline()
+bool transport::begin_pipeline()
 {
     bool const begun = PQenterPipelineMode(handle()) == 1;
     if (!begun)
@@ -162,7 +157,7 @@ bool connection::begin_pipeline()
     return begun;
 }
 
-bool connection::prepare(statement const& s)
+bool transport::prepare(statement const& s)
 {
     auto const name = prepared_name(s, address_->options.table), text = for_our_table(s.text);
     auto* const c = handle();
@@ -178,7 +173,7 @@ bool connection::prepare(statement const& s)
     return sent;
 }
 
-void connection::ask(statement const& s, parameters const& p, answer tell)
+void transport::ask(statement const& s, parameters const& p, answer tell)
 {
     if (!up())
         return tell(nullptr);
@@ -200,10 +195,10 @@ void connection::ask(statement const& s, parameters const& p, answer tell)
 
 // A question gets its results, a null, and a mark of its end. The server commits after the result, so an error may
 // follow a result.
-void connection::read()
+void transport::read()
 {
     auto const self = shared_from_this();
-    auto const here = [this, before = life()] { return before == life() && connection_; };
+    auto const here = [this, before = life()] { return before == life() && handle_; };
     if (PQconsumeInput(handle()) != 1)
         return fail();
     int nulls = 0;  // two in a row: libpq has no further results
@@ -232,32 +227,32 @@ void connection::read()
     }
 }
 
-std::optional<clock::time_point> connection::waiting_since() const
+std::optional<clock::time_point> transport::waiting_since() const
 {
     return questions_.empty() ? std::nullopt : std::optional(questions_.front().asked);
 }
 
 // The end.
 
-void connection::fail()
+void transport::fail()
 {
-    std::string const words = connection_ ? PQerrorMessage(handle()) : "out of memory";
+    std::string const words = handle_ ? PQerrorMessage(handle()) : "out of memory";
     refuse(up() ? errc::node_unreachable : reason_of(words), presentable(words, *address_));
 }
 
-void connection::fail_all()
+void transport::fail_all()
 {
     for (auto const& q : std::exchange(questions_, {}))
         q.tell(nullptr);
 }
 
-void connection::abandon_connection()
+void transport::abandon_connection()
 {
-    kit::silence(connection_ ? PQsocket(handle()) : -1);
+    kit::silence(handle_ ? PQsocket(handle()) : -1);
     questions_.clear();
 }
 
-void connection::disconnect()
+void transport::disconnect()
 {
     then_ = {};
     simple_.reset();
@@ -265,7 +260,7 @@ void connection::disconnect()
         descriptor_->release();
     descriptor_.reset();
     reading_ = writing_ = false;
-    connection_.reset();
+    handle_.reset();
 }
 
 }  // namespace redlock::stores::postgresql
