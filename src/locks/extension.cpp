@@ -89,7 +89,7 @@ void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl, bool is_upgr
     auto const& grant = *held.grant();
     quorum::round_command healing(commands::extend{.heal = true, .alone = is_upgraded}, held.grant(), ttl);
     healing.ask_only([&](std::size_t i) { return grant.on(i).lacks_keys; });
-    if (healing.left_out.size() < grant.nodes())
+    if (healing.skipped.size() < grant.nodes())
         quorum::make_round(held.state->quorum, std::move(healing))->send();
 }
 

@@ -27,7 +27,7 @@ std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won
     command.command.mode = m;
     for (auto const& b : won.ballots) {
         if (!b.has_granted())
-            command.leave_out(b.node, b.answered ? b.cast() : vote::unknown);
+            command.skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
     auto raise = quorum::make_round(won.quorum, std::move(command));
     raise->timed = won.timed;

@@ -43,9 +43,9 @@ public:
 
     /// Asks the node. It calls @p waiter with the vote, if the round still waits for it then.
     template <class Waiter>
-    void ask(Waiter waiter)
+    void ask(Waiter&& waiter)
     {
-        waiter_ = std::move(waiter);
+        waiter_ = std::forward<Waiter>(waiter);
         ask();
     }
     void ask();  ///< nobody waits for the vote
@@ -101,7 +101,7 @@ private:
     runtime::inline_function<void(vote)> waiter_;
 };
 
-/// What one round has asked, and how each node has voted.
+/// The command of one round, and how each node has voted.
 class ballot_set {
 public:
     /// @param viewed text that @p c views beside the keys and the value of @p about

@@ -52,7 +52,7 @@ cleaner::cleaner(quorum_state& q, events::event_log& log, std::function<void()> 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
     auto asked = to_release(taken, ttl);
-    auto const count = taken->nodes() - asked.left_out.size();
+    auto const count = taken->nodes() - asked.skipped.size();
     auto release = make_round(quorum_, std::move(asked));
     taken->withdraw();
     events::bump<std::size_t>(pending_, count);

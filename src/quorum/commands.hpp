@@ -19,7 +19,7 @@
 
 namespace redlock::inline v1::quorum {
 
-/// All that a round asks: a command about a grant, and the nodes that it leaves out.
+/// All that a round asks: a command about a grant, and the nodes that it skips.
 class round_command {
 public:
     struct known_vote {
@@ -35,7 +35,7 @@ public:
                   std::chrono::milliseconds ttl, mode m = mode::exclusive);
 
     /// Does not ask node @p i; counts @p known as its vote.
-    void leave_out(std::size_t i, vote known) { left_out.push_back({static_cast<std::uint32_t>(i), known}); }
+    void skip(std::size_t i, vote known) { skipped.push_back({static_cast<std::uint32_t>(i), known}); }
 
     /// Asks only the nodes for whose index @p is_asked returns true; counts @p known as the vote of the others.
     template <class IsAsked>
@@ -43,7 +43,7 @@ public:
     {
         for (std::size_t i = 0; i < about->nodes(); ++i) {
             if (!is_asked(i))
-                leave_out(i, known);
+                skip(i, known);
         }
     }
 
@@ -63,7 +63,7 @@ public:
     /// Viewed by the command, too: the contender, or the former value. Shared: a node may read the command when the
     /// manager no longer exists.
     std::shared_ptr<std::string const> viewed{};
-    boost::container::small_vector<known_vote, 9> left_out{};
+    boost::container::small_vector<known_vote, 9> skipped{};
     bool trims = false;          ///< it is a release of some keys: see @ref to_trim
     bool waits_for_all = false;  ///< a majority does not decide the round
 };
@@ -82,7 +82,7 @@ round_command to_found(quorum_state const&);
 round_command to_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
 /// Releases only the keys from index @p kept on. The value is still needed for the other keys, so no tombstone is left.
-/// @p ours says how many keys each node has set. Nodes with at most @p kept keys are left out.
+/// @p ours says how many keys each node has set. Nodes with at most @p kept keys are skipped.
 round_command to_trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept,
                       std::chrono::milliseconds ttl);
 

@@ -52,7 +52,7 @@ round::round(quorum_state& q, round_command&& c)
         ballots[i].round = this;
         ballots[i].node = static_cast<std::uint32_t>(i);
     }
-    for (auto const [node, known] : c.left_out) {
+    for (auto const [node, known] : c.skipped) {
         ballots[node].skipped = true;
         ballots[node].reply.vote = known;
         ++completed_;

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-// What the votes of a round say when it is decided.
+// These functions read the votes of a round that is decided.
 
 namespace redlock::inline v1::quorum {
 
