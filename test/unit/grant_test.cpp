@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(sent_acquisition_may_hold_the_keys_until_it_is_denied)
     BOOST_TEST(!a.about.may_hold(1));
 }
 
-BOOST_AUTO_TEST_CASE(answered_acquisition_without_a_vote_may_hold_the_keys_unless_it_is_untouched)
+BOOST_AUTO_TEST_CASE(answered_acquisition_without_a_vote_may_hold_keys_unless_untouched)
 {
     asked a(commands::acquire{});
     a.sent(5);
