@@ -7,6 +7,7 @@
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -114,7 +115,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         // Connecting takes longer than a vote may, so the first acquisition waits for a majority. Other nodes connect
         // while these vote.
         if (!nodes.met() && !a.round_) {
-            a.round_ = quorum::round::to_connect(state.quorum);
+            a.round_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
             co_await a.gather(*a.round_);
             if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
                 a.turn_.tell_those_behind(errc::no_quorum, a.round_);
@@ -175,9 +176,9 @@ runtime::task<void> acquisition::found(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     a.has_founded_ = true;
-    auto const all = quorum::round::to_found(a.state_->quorum);
+    auto const all = quorum::make_round(a.state_->quorum, quorum::to_found(a.state_->quorum));
     co_await a.gather(*all);
-    if (all->all_granted())
+    if (quorum::all_granted(*all))
         a.state_->quorum.nodes.set_founded();
 }
 
@@ -221,9 +222,9 @@ error_code acquisition::outcome_of(quorum::round const& r) const
     if (r.votes.verdict() != core::verdict::won) {
         if (r.votes.contended())
             return errc::contended;
-        return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
+        return r.votes.lost_for_want_of(quorum::quarantined(r)) ? errc::quarantined : errc::no_quorum;
     }
-    bool const too_late = round_->came_too_late(attempt_.decided, request_.options.max_hold);
+    bool const too_late = quorum::came_too_late(*round_, attempt_.decided, request_.options.max_hold);
     return too_late ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
@@ -250,7 +251,7 @@ void acquisition::hand_out(clock::time_point decided)
     auto names = wants_any() ? resource_set(request_.name_of(round_->grant()->keys.front())) : request_.resources();
     if (wants_any())
         state_->preferences.had(request_.names(), names.names().front());
-    if (round_->wanted() && !shares()) {
+    if (quorum::is_wanted(*round_) && !shares()) {
         bool const in_vain = turn_.history().yielded && builder_.rounds() == 1;
         state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(),
                                     state_->runtime.random()[0]);

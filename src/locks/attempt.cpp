@@ -2,6 +2,7 @@
 
 #include "core/validity.hpp"
 #include "locks/held_lock.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -36,7 +37,7 @@ attempt_report attempt::report(error_code ec, quorum::round const* asked_last, s
 {
     attempt_report r{.outcome = ec, .rounds = rounds};
     if (asked_last)
-        r.nodes = asked_last->report();
+        r.nodes = quorum::report(*asked_last);
     if (ec == errc::quarantined)
         r.quarantine = core::time_left(state_.quorum.nodes.quarantine_over(), state_.now());
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_.now() - called);
@@ -68,7 +69,7 @@ try {
         std::vector<node_report> nodes;
         std::shared_ptr<void const> names;
     };
-    auto const k = std::make_shared<kept const>(kept{r.report(), std::move(alive)});
+    auto const k = std::make_shared<kept const>(kept{quorum::report(r), std::move(alive)});
     state_.log.tell(&observer::round_decided,
                     {.when = decided,
                      .acquisition = number_,

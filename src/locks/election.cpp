@@ -5,7 +5,7 @@
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 #include "locks/pause.hpp"
-#include "quorum/round.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <redlock/detail/outcome.hpp>
 #include <redlock/lock_error.hpp>
@@ -145,7 +145,7 @@ private:
             return {};
         attempt_report r{.outcome = outcome};
         if (asked)
-            r.nodes = asked->report();
+            r.nodes = quorum::report(*asked);
         if (outcome == errc::quarantined)
             r.quarantine = core::time_left(state_.quorum.nodes.quarantine_over(), state_.now());
         return explain(state_, name_, options_, r);

@@ -77,12 +77,8 @@ private:
 // downgrade.
 void share_again(held_lock& held)
 {
-    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, commands::downgrade{}, held.grant(),
-                                                                held.longest_ttl());
-    for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
-        if (!held.grant()->may_hold(i))
-            downgrade->skip(i, vote::denied);
-    }
+    auto const downgrade = quorum::make_round(
+        held.state->quorum, quorum::to_holders(commands::downgrade{}, held.grant(), held.longest_ttl()));
     downgrade->send();
 }
 
@@ -91,18 +87,10 @@ void share_again(held_lock& held)
 void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl, bool is_upgraded)
 {
     auto const& grant = *held.grant();
-    std::size_t missing = 0;
-    for (std::size_t i = 0; i < grant.nodes(); ++i)
-        missing += grant.on(i).lacks_keys ? 1 : 0;
-    if (missing == 0)
-        return;
-    commands::extend const what{.heal = true, .alone = is_upgraded};
-    auto const healing = detail::make_recycled<quorum::round>(held.state->quorum, what, held.grant(), ttl);
-    for (std::size_t i = 0; i < grant.nodes(); ++i) {
-        if (!grant.on(i).lacks_keys)
-            healing->skip(i, vote::denied);
-    }
-    healing->send();
+    quorum::round_command healing(commands::extend{.heal = true, .alone = is_upgraded}, held.grant(), ttl);
+    healing.ask_only([&](std::size_t i) { return grant.on(i).lacks_keys; });
+    if (healing.skipped.size() < grant.nodes())
+        quorum::make_round(held.state->quorum, std::move(healing))->send();
 }
 
 runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
@@ -127,14 +115,10 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
             share_again(held);
         commands::extend const what{.heal = heals && !held.may_be_resumed(),
                                     .alone = form == held_lock::form::upgraded};
-        auto const extension = detail::make_recycled<quorum::round>(state.quorum, what, grant, self->ttl_);
+        if (heals)
+            grant->ask_again();
+        auto const extension = quorum::make_round(state.quorum, quorum::to_holders(what, grant, self->ttl_));
         extension->timed = self->is_renewal();
-        for (std::size_t i = 0; i < grant->nodes(); ++i) {
-            if (heals)
-                grant->ask_again(i);
-            if (!grant->may_hold(i))
-                extension->skip(i, vote::denied);
-        }
         self->round_ = extension;
         co_await extension->gather();
     } while (form != held.held_as.current() && !self->cancelled_);

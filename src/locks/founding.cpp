@@ -2,6 +2,7 @@
 #include "locks/explain.hpp"
 #include "locks/waiting_operation.hpp"
 #include "events/shown_name.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ public:
             co_return asio::error::operation_aborted;
         if (state.settings.read_only)
             co_return errc::unsupported;
-        self->asked_ = quorum::round::to_connect(state.quorum);
+        self->asked_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
         self->asked_->waits_for_all = true;
         co_await self->gather(*self->asked_);
         auto const give_up_at = state.now() + others_found_within;
@@ -80,15 +81,19 @@ private:
     {
         auto& nodes = self->state_->quorum.nodes;
         self->founds_ = true;
-        self->asked_ = quorum::round::to_found(self->state_->quorum);
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            if (!nodes.may_be_founded(i))
-                self->asked_->skip(i, vote::granted);
-        }
+        self->asked_ = quorum::make_round(self->state_->quorum, self->to_found_new());
         co_await self->gather(*self->asked_);
         auto const& all = self->asked_->ballots;
         if (std::ranges::all_of(all, [](auto& b) { return b.skipped || b.has_granted(); }))
             nodes.set_founded();
+    }
+
+    quorum::round_command to_found_new() const
+    {
+        auto const& q = state_->quorum;
+        auto command = quorum::to_found(q);
+        command.ask_only([&](std::size_t i) { return q.nodes.may_be_founded(i); }, vote::granted);
+        return command;
     }
 
     bool all_answered() const
@@ -137,7 +142,7 @@ private:
     std::vector<node_report> reports() const
     {
         auto& nodes = state_->quorum.nodes;
-        auto all = asked_->report();
+        auto all = quorum::report(*asked_);
         for (std::size_t i = 0; i < all.size(); ++i) {
             auto& n = all[i];
             auto const& b = asked_->ballots[i];

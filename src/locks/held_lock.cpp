@@ -2,6 +2,7 @@
 
 #include "core/handovers.hpp"
 #include "locks/explain.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 #include <fmt/format.h>
@@ -15,14 +16,14 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, re
     : held_lock_entry(by, std::move(names)),
       state(std::move(s)),
       acquired(by.decided),
-      validity(won.started, won.promised(), options.max_hold, state->settings.drift_factor),
+      validity(won.started, quorum::promised(won), options.max_hold, state->settings.drift_factor),
       held_as(won.grant()->mode),
       grant_(won.grant()),
       started_(won.started),
-      renewal_(state->runtime, options, won.started, won.promised()),
+      renewal_(state->runtime, options, won.started, quorum::promised(won)),
       longest_ttl_(options.ttl),
       may_be_resumed_(options.may_be_resumed),
-      wanted_(won.wanted()),
+      wanted_(quorum::is_wanted(won)),
       alarm_([this] { ring(); })
 {
 }
@@ -76,7 +77,7 @@ error_code held_lock::conclude(quorum::round const& extension, clock::time_point
     if (auto const ec = check(now))
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
-        auto const promised = extension.promised();
+        auto const promised = quorum::promised(extension);
         auto const until = validity.after(extension.started, promised);
         if (until <= now) {
             trouble_ = "the validity that the nodes promised is over already";
@@ -91,7 +92,7 @@ error_code held_lock::conclude(quorum::round const& extension, clock::time_point
     if (extension.votes.refused())
         return lose_to_refusal();
     trouble_ = locks::stall_first(*state, extension.started)
-               + missing_votes(extension.report(), core::majority(extension.ballots.size()));
+               + missing_votes(quorum::report(extension), core::majority(extension.ballots.size()));
     return errc::no_quorum;
 }
 

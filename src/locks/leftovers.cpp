@@ -1,5 +1,7 @@
 #include "locks/leftovers.hpp"
 
+#include "quorum/verdicts.hpp"
+
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
@@ -18,7 +20,7 @@ void leftovers::grow()
 
 void leftovers::round_was_lost(quorum::round& lost)
 {
-    if (growing_ && !lost.revocable())
+    if (growing_ && !quorum::is_revocable(lost))
         keep_what_is_ours(lost);
     else
         clean_up(lost);
@@ -60,9 +62,8 @@ void leftovers::withdraw_wishes() const
     }
     if (unwanted.empty())
         return;
-    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, commands::withdraw{}, std::move(unwanted),
-                                                             std::string(), request_.options.ttl);
-    nobody->name_contender();
+    auto const nobody = quorum::make_round(
+        manager.quorum, quorum::to_withdraw(manager.quorum, std::move(unwanted), request_.options.ttl));
     nobody->send();
 }
 

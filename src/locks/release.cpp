@@ -54,7 +54,7 @@ public:
         if (!state.shutdown.open())
             co_return asio::error::operation_aborted;
         if (!state.quorum.nodes.met() && !self->cancelled_) {
-            self->round_ = quorum::round::to_connect(state.quorum);
+            self->round_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
             co_await self->round_->gather();
         }
 

@@ -9,25 +9,24 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
 {
     auto& manager = request_.manager;
     bool const grows = growing != nullptr;
-    auto r = plain(std::move(growing));
-    if (request_.wants_any() && r->command.has_several_keys())
-        r->want_any();
-    r->timed = request_.options.explain || manager.log.observed();
+    auto asked = plain(std::move(growing));
+    auto& acquire = asked.command.as<commands::acquire>();
+    acquire.any = request_.wants_any() && asked.command.has_several_keys();
     auto history = turn_.history();
     history.rounds = rounds_;
     auto const question = core::question_for(history);
     if (question.contends)
-        r->contend(question.more_follow && !request_.wants_several());
+        asked.contend(manager.quorum.contender, question.more_follow && !request_.wants_several());
     // An acquisition that queues for any of several is likely to be denied: the waiters before it found the others
     // taken.
-    if (question.watches || (question.contends && r->command.wants_any()))
-        r->watch();
+    acquire.watch = question.watches || (question.contends && acquire.any);
     if (grows)
-        r->grow();
-    auto& acquire = r->command.as<commands::acquire>();
+        asked.grow();
     acquire.passes = turn_.passes_writers();
     if (manager.settings.fencing)
         acquire.fence = request_.shares() ? 1 : draw_.propose();
+    auto r = quorum::make_round(manager.quorum, std::move(asked));
+    r->timed = request_.options.explain || manager.log.observed();
     ++rounds_;
     events::bump(manager.count[&stats::rounds]);
     return r;
@@ -35,16 +34,15 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
 
 // Each round has a fresh value: the round never meets keys of an earlier one, and a clean-up never deletes keys of a
 // later one. A set that grows keeps its value, and adds to the keys that earlier rounds kept.
-std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::grant> growing) const
+quorum::round_command round_builder::plain(std::shared_ptr<quorum::grant> growing) const
 {
     auto& manager = request_.manager;
     constexpr commands::acquire acquire;
     if (growing)
-        return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
+        return {acquire, std::move(growing), request_.options.ttl};
     auto value = manager.make_token(request_.options);
     auto keys = request_.wants_any() ? choices(manager.now()) : request_.keys();
-    return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(keys), std::move(value),
-                                                request_.options.ttl, request_.mode_on_nodes());
+    return {manager.quorum, acquire, std::move(keys), std::move(value), request_.options.ttl, request_.mode_on_nodes()};
 }
 
 // Preferred resources come first. If none may be asked for now, it asks for all: it does not wait, or its wait is over.

@@ -38,7 +38,7 @@ public:
     void prefer_others(quorum::round const& lost) const;
 
 private:
-    std::shared_ptr<quorum::round> plain(std::shared_ptr<quorum::grant> growing) const;
+    quorum::round_command plain(std::shared_ptr<quorum::grant> growing) const;
     quorum::key_list choices(clock::time_point now) const;
 
     acquire_request const& request_;

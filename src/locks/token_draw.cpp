@@ -23,14 +23,14 @@ std::uint64_t token_draw::number_in(quorum::round const& won)
 
 std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won, mode m)
 {
-    auto raise = detail::make_recycled<quorum::round>(won.quorum, commands::raise{}, won.grant(), won.command.ttl);
-    raise->command.mode = m;
-    raise->command.as<commands::raise>().fence = propose();
-    raise->timed = won.timed;
+    quorum::round_command command(commands::raise{.fence = propose()}, won.grant(), won.command.ttl);
+    command.command.mode = m;
     for (auto const& b : won.ballots) {
         if (!b.has_granted())
-            raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
+            command.skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
+    auto raise = quorum::make_round(won.quorum, std::move(command));
+    raise->timed = won.timed;
     ++second_rounds_;
     events::bump(manager_.count[&stats::second_rounds]);
     return raise;

@@ -1,10 +1,28 @@
-#include "core/fencing.hpp"
+#include "core/reply_check.hpp"
 #include "quorum/round.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace redlock::inline v1::quorum {
+
+namespace {
+
+// A server may answer anything. A reply out of bounds is no vote; a token or a key out of bounds does not count.
+void keep_in_bounds(node_reply& r, node_command const& asked)
+{
+    using kind = node_command::kind;
+    auto const what = asked.which();
+    core::key_bounds const keys(asked.keys.size());
+    bool const is_no_token = what == kind::raise && r.vote == vote::granted && !core::is_fencing_token(r.fence);
+    if (is_no_token || (asked.wants_any() && !keys.has(r.chosen)))
+        r = {.error = errc::unexpected_reply};
+    if (what == kind::acquire || what == kind::upgrade)
+        r.fence = core::token_raised_by(asked.fence(), r.fence);
+    std::erase_if(r.taken, [&](auto& k) { return !keys.has(k.index); });
+    r.ours = keys.first(r.ours);
+}
+
+}  // namespace
 
 node_command const& ballot::command() const noexcept { return round->command; }
 
@@ -13,81 +31,69 @@ node_command const& ballot::command() const noexcept { return round->command; }
 // counted.
 bool ballot::withdrawn() const noexcept
 {
-    if (round->trims_)
+    if (round->trims)
         return sent_on_ != 0;
     return withdrawn_ || (command().which() != node_command::kind::release && round->grant()->on(node).withdrawn);
 }
 
+grant::request ballot::request() const noexcept
+{
+    return {.command = command(), .node = node, .sent_on = sent_on_, .trims = round->trims};
+}
+
+void ballot::ask()
+{
+    round->quorum.nodes[node].submit(std::shared_ptr<node_operation>(round->shared_from_this(), this));
+}
+
+void ballot::ask_again()
+{
+    answered = false;
+    reply = {};
+    sent_on_ = 0;
+    asked = round->quorum.runtime.now();
+    ask();
+}
+
 void ballot::mark_sent(std::uint32_t connection) noexcept
 {
-    if (command().may_set_again() && sent_on_ == 0)
-        ++round->grant()->on(node).repeats;
-    if (command().prolongs() && sent_on_ == 0)
-        ++round->grant()->on(node).extensions;
-    if (command().grows())
-        round->grant()->sent_again(node);
-    if (round->trims_)
-        round->grant()->trim_sent(node, connection);
+    round->grant()->sent(request(), connection);
     sent_on_ = connection;
-    if (trace_) {
-        trace_->sent_on = connection;
-        trace_->answered = false;
-    }
 }
 
 void ballot::complete(node_reply r)
 {
-    using kind = node_command::kind;
-    auto const what = command().which();
-    auto& q = round->quorum;
     reply = std::move(r);
     answered = true;
     if (round->timed)
-        took(q.runtime.now() - asked);
-    if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
-        reply = {.error = errc::unexpected_reply};
-    if ((what == kind::acquire || what == kind::upgrade)
-        && (reply.fence < command().fence() || reply.fence >= core::fence_end))
-        reply.fence = 0;  // not a token, so the node did not raise the counter for this round
-    // A reply may name only keys of the command.
-    std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
-    reply.ours = std::min<std::uint32_t>(reply.ours, static_cast<std::uint32_t>(command().keys.size()));
-    if (command().wants_any() && reply.chosen >= command().keys.size())
-        reply = {.error = errc::unexpected_reply};
-    if (trace_) {
-        trace_->answered = true;
-        trace_->untouched = reply.untouched;
-        trace_->vote = reply.vote;
-    }
-    if (round->surplus_)
-        settle();
-    // The vote for an extension is checked, too: a restarted node may have forgotten that another client holds the
-    // lock.
+        took(round->quorum.runtime.now() - asked);
+    keep_in_bounds(reply, command());
+    round->grant()->answered(request(), reply);
+    round->choice.answered(*round, *this);
+    check_grant();
+    if (round->listener)
+        round->listener->answered(*this);
+    finish(cast());
+    if (!out_of_time)
+        round->completed_one();
+}
+
+// Decides whether a grant counts. The vote for an extension is checked, too: a restarted node may have forgotten that
+// another client holds the lock.
+void ballot::check_grant()
+{
+    using kind = node_command::kind;
+    auto& nodes = round->quorum.nodes;
+    auto const what = command().which();
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     bool const has_key = votes && reply.vote == vote::granted;
     bool const part_is_quarantined = votes && reply.vote == vote::unknown
                                      && reply.error == errc::quarantined;  // the node checked it itself
-    quarantined = part_is_quarantined || (has_key && q.nodes.in_quarantine(node));
+    quarantined = part_is_quarantined || (has_key && nodes.in_quarantine(node));
     revocable = has_key && may_be_taken_away();
-    q.nodes.heard(node, what, reply, cast());
+    nodes.heard(node, what, reply, cast());
     if (quarantined || revocable)
         reply.error = quarantined ? errc::quarantined : errc::connection_lost;
-    if ((what == kind::extend || what == kind::replace) && sent_on_ != 0 && reply.vote != vote::unknown)
-        round->grant()->on(node).lacks_keys = reply.vote == vote::denied;
-    if (round->trims_ && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
-        round->grant()->trim_answered(node);
-    if (round->listener)
-        round->listener->answered(*this);
-    if (command().may_set_again() && sent_on_ != 0) {
-        --round->grant()->on(node).repeats;
-        if (reply.vote == vote::unknown && !reply.untouched)
-            round->grant()->repeat_unanswered(node, sent_on_);
-    }
-    if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
-        --round->grant()->on(node).extensions;
-    finish(cast());
-    if (!out_of_time)
-        round->completed_one();
 }
 
 void ballot::took(clock::duration d)
@@ -104,24 +110,9 @@ bool ballot::may_be_taken_away() const
     return trimmed_on != 0 && trimmed_on != sent_on_ && round->quorum.nodes[node].may_still_execute(trimmed_on);
 }
 
-// For an acquisition of any one of several keys: releases a key that is not the one that was won. If it is unknown
-// which key the node has chosen, a lost round's release names all keys, so nothing is reported here.
-void ballot::settle()
-{
-    bool const won = round->asked_for_ != nullptr;
-    bool const in_vain = reply.vote == vote::granted
-                         && !(won && command().keys[reply.chosen] == round->grant()->keys.front());
-    if (in_vain || (won && trace_->is_unknown()))
-        round->surplus_->chose_in_vain(*this);
-    if (in_vain)
-        trace_->vote = vote::denied;
-    if (in_vain && won)
-        reply.vote = vote::denied;
-}
-
 std::uint32_t ballot::unanswered_on() const noexcept
 {
-    return command().which() == node_command::kind::release && !round->trims_ ? round->grant()->unanswered_on(node) : 0;
+    return command().which() == node_command::kind::release && !round->trims ? round->grant()->unanswered_on(node) : 0;
 }
 
 void ballot::stop_waiting()
@@ -133,6 +124,12 @@ void ballot::stop_waiting()
         || command().wants_any())
         withdraw();
     finish(vote::unknown);
+}
+
+void ballot::set_error_of_silence()
+{
+    if (!answered && !reply.error)
+        reply.error = sent_on_ != 0 ? errc::node_timeout : errc::node_unreachable;
 }
 
 void ballot::finish(vote v)

@@ -51,17 +51,11 @@ cleaner::cleaner(quorum_state& q, events::event_log& log, std::function<void()> 
 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
-    if (taken->hands_over)
-        release->command.as<commands::release>().handed_on = commands::handovers::end;
+    auto asked = to_release(taken, ttl);
+    auto const count = taken->nodes() - asked.skipped.size();
+    auto release = make_round(quorum_, std::move(asked));
     taken->withdraw();
-    for (std::size_t i = 0; i < taken->nodes(); ++i) {
-        if (!taken->may_hold(i)) {
-            release->skip(i, vote::denied);
-            continue;
-        }
-        events::bump<std::size_t>(pending_, 1);
-    }
+    events::bump<std::size_t>(pending_, count);
     release->listener = this;
     return release;
 }
@@ -69,13 +63,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
 void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept,
                    std::chrono::milliseconds ttl)
 {
-    auto const r = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
-    r->trim(kept);
-    for (std::size_t i = 0; i < taken->nodes(); ++i) {
-        if (ours[i] <= kept)
-            r->skip(i, vote::denied);
-    }
-    r->send();
+    make_round(quorum_, to_trim(std::move(taken), ours, kept, ttl))->send();
 }
 
 // Releases the key that the node chose. If that is unknown, releases all keys but the one that was won.
@@ -151,9 +139,9 @@ void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
     }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     ++tries_ahead_;
-    call_at(at, [this, round = b.round->shared_from_this(), node = b.node] {
+    call_at(at, [this, round = b.round->shared_from_this(), &b] {
         --tries_ahead_;
-        round->resend(node);
+        b.ask_again();
     });
 }
 

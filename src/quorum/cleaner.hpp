@@ -44,7 +44,7 @@ public:
 
     /// Call it when an acquisition of any one of several keys is decided. Releases the keys that nodes have chosen in
     /// vain, or will choose later.
-    void settle(round& decided) { decided.settle(*this); }
+    void settle(round& decided) { decided.choice.settle(decided, *this); }
 
     /// The releases that are not confirmed yet, without those that wait for `grant::stays_until`. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }

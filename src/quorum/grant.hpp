@@ -3,6 +3,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
 #include <redlock/mode.hpp>
+#include <redlock/node.hpp>
 #include <redlock/report.hpp>
 
 #include <atomic>
@@ -20,8 +21,8 @@ using key_list = std::vector<std::string, detail::recycler<std::string>>;
 
 /** The keys that an acquisition may have set, their value, and the nodes that may have them.
 
-    A held lock keeps the grant instead of the acquisition's round, which is several times as large. The round records
-    the fate of its requests here.
+    A held lock keeps the grant instead of the acquisition's round, which is several times as large. Each round records
+    the fate of its requests here: see @ref sent and @ref answered.
 */
 class grant {
 public:
@@ -54,6 +55,20 @@ public:
     trace& on(std::size_t node) noexcept { return traces_[node]; }
     trace const& on(std::size_t node) const noexcept { return traces_[node]; }
 
+    /// One request of a round that is about this grant.
+    struct request {
+        node_command const& command;
+        std::size_t node;
+        std::uint32_t sent_on;  ///< the connection on which it was sent; 0: it was not sent
+        bool trims;             ///< it is a release that leaves the first keys as they are
+    };
+
+    /// Records that the request is sent on @p connection now. It may have been sent before, if the node refused it.
+    void sent(request const&, std::uint32_t connection) noexcept;
+
+    /// Records the node's answer.
+    void answered(request const&, node_reply const&);
+
     /// Whether the node may have a key now or later.
     bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || repeated(node); }
 
@@ -74,34 +89,22 @@ public:
             t.withdrawn = true;
     }
 
-    /// A renewal may set a key on this node again.
-    void ask_again(std::size_t node)
+    /// A renewal may set keys on every node again.
+    void ask_again()
     {
-        if (on(node).vote == vote::granted)  // the acquisition itself has set the keys there
-            return;
-        repeats_.resize(nodes());
-        repeats_[node].asked = true;
+        for (std::size_t i = 0; i < nodes(); ++i) {
+            if (on(i).vote != vote::granted) {  // otherwise the acquisition itself has set the keys there
+                repeats_.resize(nodes());
+                repeats_[i].asked = true;
+            }
+        }
     }
 
-    /// Call it for an acquisition that grows: its rounds may set keys again. @ref sent_again records the nodes.
+    /// Call it for an acquisition that grows: its rounds may set keys again.
     void grow() { repeats_.resize(nodes()); }
-    void sent_again(std::size_t node) noexcept { repeats_[node].asked = true; }
 
-    /// A trim releases the keys that an acquisition does not keep while it grows. The first function records that a
-    /// trim was sent on @p connection, the second that the node has answered it.
-    void trim_sent(std::size_t node, std::uint32_t connection) noexcept
-    {
-        ++trims_;
-        if (repeats_[node].trims++ == 0)
-            repeats_[node].trimmed_on = connection;
-    }
-    void trim_answered(std::size_t node) noexcept
-    {
-        --trims_;
-        if (--repeats_[node].trims == 0)
-            repeats_[node].trimmed_on = 0;
-    }
-    /// From any thread.
+    /// Whether a trim is unanswered: a release of the keys that an acquisition does not keep while it grows. Any
+    /// thread.
     bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }
 
     /// The first connection to the node with an unanswered trim; 0: there is none. The trim may still delete what was
@@ -139,6 +142,9 @@ public:
     bool hands_over = false;
 
 private:
+    void trim_sent(std::size_t node, std::uint32_t connection) noexcept;
+    void trim_answered(std::size_t node) noexcept;
+
     std::vector<trace, detail::recycler<trace>> traces_;
 
     struct repeat {

@@ -28,7 +28,7 @@ public:
             co_return asio::error::operation_aborted;
         if (!check_resource(self->resource_, state.settings.prefix).empty())
             co_return errc::invalid_argument;
-        auto const answers = make_inspection(state, self->resource_);
+        auto const answers = quorum::make_round(state.quorum, to_inspect(state, self->resource_));
         co_await self->gather(*answers);
         if (self->cancelled_)
             co_return asio::error::operation_aborted;

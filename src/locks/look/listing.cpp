@@ -110,9 +110,8 @@ private:
         ++self->scans_;
         auto const prefix = state.settings.prefix + std::string(core::literal_head(self->pattern_));
         auto const limit = static_cast<std::uint32_t>(self->page_size_ - self->page_.locks.size());
-        auto const scan = detail::make_recycled<quorum::round>(state.quorum, commands::scan{.limit = limit},
-                                                               quorum::key_list{prefix}, self->place_.on_node, 0ms);
-        self->ask_only(*scan, node);
+        auto const scan = self->ask_only(
+            node, {state.quorum, commands::scan{.limit = limit}, quorum::key_list{prefix}, self->place_.on_node, 0ms});
         co_await self->gather(*scan);
         if (self->cancelled_)
             co_return;
@@ -135,12 +134,10 @@ private:
             self->place_.on_node = reply.text;
     }
 
-    void ask_only(quorum::round& r, std::size_t node) const
+    std::shared_ptr<quorum::round> ask_only(std::size_t node, quorum::round_command command) const
     {
-        for (std::size_t i = 0; i < r.ballots.size(); ++i) {
-            if (i != node)
-                r.skip(i, vote::denied);
-        }
+        command.ask_only([node](std::size_t i) { return i == node; });
+        return quorum::make_round(state_->quorum, std::move(command));
     }
 
     void fails(std::size_t node, node_reply const& why)
@@ -193,13 +190,12 @@ private:
             auto const earlier = self->first_listed();
             if (earlier < self->place_.node) {
                 // Most locks are on all nodes, so one node usually knows enough.
-                auto const known = make_inspection(*self->state_, name);
-                self->ask_only(*known, earlier);
+                auto const known = self->ask_only(earlier, to_inspect(*self->state_, name));
                 co_await self->answered(*known);
                 if (self->cancelled_ || is_there(known->ballots[earlier].reply))
                     continue;
             }
-            auto const answers = make_inspection(*self->state_, name);
+            auto const answers = quorum::make_round(self->state_->quorum, to_inspect(*self->state_, name));
             co_await self->answered(*answers);
             if (self->cancelled_)
                 break;

@@ -81,11 +81,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<quorum::round> make_inspection(manager_state& state, std::string_view resource)
+quorum::round_command to_inspect(manager_state const& state, std::string_view resource, bool watch)
 {
-    return detail::make_recycled<quorum::round>(state.quorum, commands::inspect{},
-                                                quorum::key_list{state.settings.prefix + std::string(resource)},
-                                                std::string(), 0ms);
+    return {state.quorum, commands::inspect{.watch = watch},
+            quorum::key_list{state.settings.prefix + std::string(resource)}, std::string(), 0ms};
 }
 
 lock_info summary_of(quorum::round const& answers, std::string_view resource)

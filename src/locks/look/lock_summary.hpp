@@ -13,10 +13,10 @@
 
 namespace redlock::inline v1::locks {
 
-/// A round that inspects @p resource on all nodes.
-std::shared_ptr<quorum::round> make_inspection(manager_state&, std::string_view resource);
+/// A command that inspects @p resource on all nodes. If @p watch is set, they notify of the next change.
+quorum::round_command to_inspect(manager_state const&, std::string_view resource, bool watch = false);
 
-/// The answers of the nodes to such a round.
+/// The answers of the nodes to such a command.
 lock_info summary_of(quorum::round const& answers, std::string_view resource);
 
 /// Whether a majority of the nodes has answered.

@@ -90,8 +90,7 @@ runtime::task<error_code> watched_lock::look_repeatedly(std::shared_ptr<watched_
     state.operations.enter(*self);
     while (!self->stopped()) {
         auto const begun = state.now();
-        auto const answers = make_inspection(state, self->resource_);
-        answers->command.as<commands::inspect>().watch = true;
+        auto const answers = quorum::make_round(state.quorum, to_inspect(state, self->resource_, true));
         self->changed_ = false;
         self->asked_.splice(self->asked_.end(), self->joined_);
         co_await self->gather(*answers);

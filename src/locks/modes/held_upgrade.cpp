@@ -3,6 +3,7 @@
 #include "locks/held_mode.hpp"
 
 #include "locks/held_lock.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -85,7 +86,7 @@ error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64
 {
     if (auto const ec = check())
         return ec;
-    auto const promised = upgrade.promised();
+    auto const promised = quorum::promised(upgrade);
     if (state->now() >= validity.after(upgrade.started, promised) - core::stop_margin(promised))
         return errc::validity_exhausted;
     if (token != 0)

@@ -8,6 +8,7 @@
 #include "locks/scopes/scope_state.hpp"
 #include "locks/token_draw.hpp"
 #include "locks/waiting_operation.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <redlock/lock_error.hpp>
 
@@ -54,7 +55,9 @@ private:
     static runtime::task<std::uint64_t> draw_token(std::shared_ptr<mode_change>,
                                                    std::shared_ptr<quorum::round> upgrade);
 
-    std::shared_ptr<quorum::round> ask(commands::variant);
+    std::shared_ptr<quorum::round> ask(quorum::round_command);
+    quorum::round_command to_holders(commands::variant) const;
+    quorum::round_command to_upgrade();
     error_code outcome_of(quorum::round const& upgrade) const;
     error_code over() const;
     std::string refusal() const;
@@ -86,17 +89,24 @@ void mode_change::stop()
     wake();
 }
 
-// Nodes that do not have the key count as denied.
-std::shared_ptr<quorum::round> mode_change::ask(commands::variant what)
+quorum::round_command mode_change::to_holders(commands::variant what) const
 {
-    auto const& grant = held_->grant();
-    auto question = detail::make_recycled<quorum::round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
-    for (std::size_t i = 0; i < grant->nodes(); ++i) {
-        if (!grant->may_hold(i))
-            question->skip(i, vote::denied);
-    }
-    round_ = question;
-    return question;
+    return quorum::to_holders(what, held_->grant(), held_->ttl_of_upgrade());
+}
+
+quorum::round_command mode_change::to_upgrade()
+{
+    std::uint64_t const proposal = state_->settings.fencing ? draw_.propose() : 0;
+    auto command = to_holders(commands::upgrade{.watch = waits_, .fence = proposal});
+    if (waits_)
+        command.name_contender(state_->quorum.contender);
+    return command;
+}
+
+std::shared_ptr<quorum::round> mode_change::ask(quorum::round_command command)
+{
+    round_ = quorum::make_round(state_->quorum, std::move(command));
+    return round_;
 }
 
 runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
@@ -185,9 +195,8 @@ error_code mode_change::gave_up(error_code ec)
     auto& quorum = state_->quorum;
     if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
-    auto const nobody = detail::make_recycled<quorum::round>(quorum, commands::withdraw{}, held_->grant()->keys,
-                                                             std::string(), held_->ttl_of_upgrade());
-    nobody->name_contender();
+    auto const nobody =
+        quorum::make_round(quorum, quorum::to_withdraw(quorum, held_->grant()->keys, held_->ttl_of_upgrade()));
     nobody->send();
     return ec;
 }
@@ -213,14 +222,8 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
 {
     auto& held = *self->held_;
     auto& state = *held.state;
-    auto const upgrade = self->ask(commands::upgrade{});
+    auto const upgrade = self->ask(self->to_upgrade());
     held.may_live_for(upgrade->command.ttl);
-    if (state.settings.fencing)
-        upgrade->command.as<commands::upgrade>().fence = self->draw_.propose();
-    if (self->waits_) {
-        upgrade->name_contender();
-        upgrade->command.as<commands::upgrade>().watch = true;
-    }
     co_await self->gather(*upgrade);
     if (auto const ec = self->outcome_of(*upgrade))
         co_return ec;
@@ -236,7 +239,7 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
     // The lock was given back or downgraded, but the nodes do not know that.
     if (ec == errc::not_held || ec == asio::error::operation_aborted) {
         held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
-        self->ask(commands::downgrade{})->send();
+        self->ask(self->to_holders(commands::downgrade{}))->send();
     }
     co_return ec;
 }
@@ -257,7 +260,7 @@ error_code mode_change::outcome_of(quorum::round const& upgrade) const
     }
     if (upgrade.votes.contended())
         return errc::contended;
-    return upgrade.votes.lost_for_want_of(upgrade.quarantined()) ? errc::quarantined : errc::no_quorum;
+    return upgrade.votes.lost_for_want_of(quorum::quarantined(upgrade)) ? errc::quarantined : errc::no_quorum;
 }
 
 // Returns 0 if there is no token. Nobody else can win the lock meanwhile, but others that ask for it raise the
@@ -289,7 +292,7 @@ runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> se
         co_return asio::error::operation_aborted;
     if (auto const ec = held.check())
         co_return ec;
-    auto const question = self->ask(commands::downgrade{});
+    auto const question = self->ask(self->to_holders(commands::downgrade{}));
     co_await self->gather(*question);
     state.watchers.changed(held.resources);
     co_return held.conclude_downgrade(*question);

@@ -8,6 +8,7 @@
 #include "locks/held_lock.hpp"
 #include "locks/tickets/tickets.hpp"
 #include "locks/waiting_operation.hpp"
+#include "quorum/verdicts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -87,7 +88,7 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
     if (state.log.observed())
         r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
-        r.round_ = quorum::round::to_connect(state.quorum);
+        r.round_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
         co_await r.gather(*r.round_);
     }
     auto const taken = grant_of(r.ticket_, state);
@@ -122,12 +123,10 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
 
 std::shared_ptr<quorum::round> resumption::next_round(std::shared_ptr<quorum::grant> taken)
 {
-    commands::variant what = commands::extend{};
-    if (replaces())
-        what = commands::replace{};
-    auto extension = detail::make_recycled<quorum::round>(state_->quorum, what, std::move(taken), options_.ttl);
-    if (replaces())
-        extension->replace(former_);
+    auto const ttl = options_.ttl;
+    auto extension = quorum::make_round(state_->quorum,
+                                        replaces() ? quorum::to_replace(former_, std::move(taken), ttl)
+                                                   : quorum::round_command(commands::extend{}, std::move(taken), ttl));
     extension->timed = options_.explain || state_->log.observed();
     ++rounds_;
     events::bump(state_->count[&stats::rounds]);
@@ -142,12 +141,12 @@ error_code resumption::outcome() const
     if (round_->found_no_place())
         return errc::overloaded;
     if (votes.verdict() == core::verdict::won) {
-        bool const too_late = round_->came_too_late(attempt_.decided, options_.max_hold);
+        bool const too_late = quorum::came_too_late(*round_, attempt_.decided, options_.max_hold);
         return too_late ? make_error_code(errc::validity_exhausted) : error_code();
     }
     if (votes.refused())
         return errc::lost;
-    return votes.lost_for_want_of(round_->quarantined()) ? errc::quarantined : errc::no_quorum;
+    return votes.lost_for_want_of(quorum::quarantined(*round_)) ? errc::quarantined : errc::no_quorum;
 }
 
 void resumption::hand_out()
