@@ -22,7 +22,7 @@ namespace {
 
 using kind = node_command::kind;
 
-std::int64_t revision_of(json::object const& answer) { return number(object(answer, "header"), "revision"); }
+std::int64_t revision_of(json::object const& answer) { return number_in(object_in(answer, "header"), "revision"); }
 
 /// Sends transactions to an etcd cluster.
 class etcd_driver final : public kit::driver, public link::owner {
@@ -106,7 +106,7 @@ private:
 
     node_reply check_server(json::object const& answer) override
     {
-        return node_.check_server(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
+        return node_.check_server(std::string(text_in(object_in(answer, "header"), "cluster_id")), revision_of(answer));
     }
 
     void up() override
