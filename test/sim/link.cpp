@@ -168,7 +168,7 @@ private:
         if (e != event::changed)
             throw std::logic_error("a reply of " + server_.name + " is not understood");
         std::string const key(inbox_.key());
-        listener_->change_read(key);
+        listener_->push_arrived(key);
         wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
     }
 

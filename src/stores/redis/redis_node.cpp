@@ -186,7 +186,7 @@ private:
 
     void answered(batch& b) override { outbox_.answered(b); }
 
-    void change_read(std::string_view key) override { outbox_.change_read(key); }
+    void push_arrived(std::string_view key) override { outbox_.push_arrived(key); }
 
     void changed(std::string_view key) override
     {

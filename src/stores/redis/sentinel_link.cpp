@@ -124,7 +124,7 @@ private:
         }
     }
 
-    void change_read(std::string_view key) override { listener_->change_read(key); }
+    void push_arrived(std::string_view key) override { listener_->push_arrived(key); }
     void changed(std::string_view key) override { listener_->changed(key); }
 
     void ended(node_reply why) override

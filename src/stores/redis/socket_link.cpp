@@ -233,7 +233,7 @@ private:
         case inbox::event::answered:
             return listener_->answered(inbox_.take_answered());
         case inbox::event::changed:
-            listener_->change_read(inbox_.key());
+            listener_->push_arrived(inbox_.key());
             return note_change(inbox_.key());
         case inbox::event::malformed:
             if (kept_)
