@@ -112,7 +112,7 @@ asio::awaitable<node_reply> http_channel::open()
     } else {
         limit(server_->connect_timeout);
         resolver_.emplace(executor_);
-        auto const [ec, results] = co_await resolver_->async_resolve(m.host, m.port, as_result);
+        auto const [ec, results] = co_await resolver_->async_resolve(m.host, m.port, runtime::as_result);
         for (auto const& r : results)
             found.push_back(r.endpoint());
         why.text = fmt::format("cannot resolve {}: {}", m.host, silent_ ? "no answer" : ec.message());
@@ -134,7 +134,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     buffer_.reserve(16 * 1024);
     wire_.emplace(executor_);
     limit(server_->connect_timeout);
-    auto const [ec] = co_await wire_->tcp().async_connect(where, as_result);
+    auto const [ec] = co_await wire_->tcp().async_connect(where, runtime::as_result);
     if (ec)
         co_return node_reply{.untouched = true,
                              .error = errc::node_unreachable,
@@ -149,7 +149,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     if (!net::is_address(server_->member.host))  // RFC 6066: a server name is not an address
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
-    auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, as_result);
+    auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, runtime::as_result);
     if (!failed)
         co_return node_reply{};
     auto why = failure(failed, true).why;
@@ -166,12 +166,12 @@ asio::awaitable<answer> http_channel::ask(std::string_view path, std::string bod
     auto request = make_request(*server_, path, token);
     request.body() = std::move(body);
     request.prepare_payload();
-    auto const [not_written, written] = co_await http::async_write(*wire_, request, as_result);
+    auto const [not_written, written] = co_await http::async_write(*wire_, request, runtime::as_result);
     if (not_written)
         co_return failure(not_written, false);
     http::response_parser<http::string_body> response;
     response.body_limit(body_max);
-    auto const [not_read, size] = co_await http::async_read(*wire_, buffer_, response, as_result);
+    auto const [not_read, size] = co_await http::async_read(*wire_, buffer_, response, runtime::as_result);
     limit_.cancel();
     if (not_read)
         co_return failure(not_read, false);
@@ -191,7 +191,7 @@ asio::awaitable<answer> http_channel::stream(std::string_view path, std::string 
     request.set(http::field::connection, "close");
     request.chunked(true);
     http::request_serializer<http::empty_body> serializer(request);
-    auto const [not_written, written] = co_await http::async_write_header(*wire_, serializer, as_result);
+    auto const [not_written, written] = co_await http::async_write_header(*wire_, serializer, runtime::as_result);
     if (not_written)
         co_return failure(not_written, true);
     co_await write(std::move(first));
@@ -206,7 +206,7 @@ asio::awaitable<void> http_channel::write(std::string message)
 {
     message += '\n';
     // The reader reports errors.
-    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);
+    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), runtime::as_result);
 }
 
 asio::awaitable<answer> http_channel::read()
@@ -221,7 +221,7 @@ asio::awaitable<answer> http_channel::read()
         if (stream_->is_done())
             co_return body.empty() ? failure(http::error::end_of_stream, true)
                                    : interpret(stream_->get().result_int(), std::exchange(body, {}));
-        auto const [ec, size] = co_await http::async_read_some(*wire_, buffer_, *stream_, as_result);
+        auto const [ec, size] = co_await http::async_read_some(*wire_, buffer_, *stream_, runtime::as_result);
         if (ec)
             co_return failure(ec, true);
     }

@@ -70,7 +70,7 @@ link::link(asio::any_io_executor e, address const& a, link_settings s, owner& o)
 asio::awaitable<node_reply> link::visit(member where)
 {
     auto const self = shared_from_this();
-    auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, as_result);
+    auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, runtime::as_result);
     node_reply why{
         .untouched = true, .error = errc::node_unreachable, .text = "cannot resolve its name: " + ec.message()};
     for (auto const& r : results) {
@@ -138,7 +138,7 @@ asio::awaitable<void> link::beat(std::shared_ptr<link> self, std::shared_ptr<cli
         l.uses_.add(asked, l.timeout_);
         l.owner_->heard(a.zxid);
         l.beat_.expires_after(l.timeout_ / 6);
-        co_await l.beat_.async_wait(as_result);
+        co_await l.beat_.async_wait(runtime::as_result);
     }
 }
 
