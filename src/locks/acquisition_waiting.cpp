@@ -85,14 +85,14 @@ runtime::task<clock::time_point> acquisition::wait_for_change(std::shared_ptr<ac
 // Another client may found the nodes meanwhile, which ends the quarantine. If somebody wakes this client, it asks.
 runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition> self)
 {
-    constexpr std::chrono::milliseconds look_again_after{1000};
+    constexpr std::chrono::milliseconds quarantine_look{1000};
     auto& a = *self;
     auto& state = *a.state_;
     for (auto until = state.now(); !a.stopped() && state.now() >= until;) {
         auto const end = std::min(state.quorum.nodes.quarantine_over(), a.give_up_at_);
         if (state.now() >= end)
             co_return;
-        until = std::min(end, state.now() + look_again_after);
+        until = std::min(end, state.now() + quarantine_look);
         co_await a.sleep(until);
     }
 }

@@ -36,9 +36,9 @@ public:
     /// Another manager founds the set. @return when to look again
     clock::time_point lets_found(clock::time_point now) noexcept
     {
-        constexpr std::chrono::milliseconds look_again_after{20};
+        constexpr std::chrono::milliseconds founding_pause{20};
         let_found_until_ = std::min(let_found_until_, now + nodes_.longest_timeout());
-        return std::min(now + look_again_after, let_found_until_);
+        return std::min(now + founding_pause, let_found_until_);
     }
 
 private:
