@@ -4,10 +4,10 @@
 
 #include "core/quarantine.hpp"
 #include "events/shown_name.hpp"
+#include "events/utc_text.hpp"
 
 #include <redlock/detail/outcome.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -344,19 +344,11 @@ std::string joined(resource_set const& resources)
     return all;
 }
 
-std::string iso_8601(std::chrono::system_clock::time_point time)
-{
-    auto const us = std::chrono::floor<std::chrono::microseconds>(time);
-    auto const s = std::chrono::floor<std::chrono::seconds>(us);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)),
-                       (us - s).count());
-}
-
 /// Calls @p add with the name and the value of each field, in the order of the line.
 template <class F>
 void for_each_field(event_line const& line, std::chrono::system_clock::time_point time, F add)
 {
-    add("time", iso_8601(time));
+    add("time", utc_text(std::chrono::floor<std::chrono::microseconds>(time)));
     add("level", std::string_view(to_string(line.level)));
     add("event", line.event);
     for (auto const& f : line.fields)

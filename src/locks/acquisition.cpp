@@ -1,9 +1,6 @@
 #include "locks/acquisition.hpp"
 
-#include "core/backoff.hpp"
-#include "core/growth.hpp"
 #include "core/validity.hpp"
-#include "core/wait_plan.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
@@ -15,16 +12,6 @@
 #include <utility>
 
 namespace redlock::inline v1::locks {
-
-namespace {
-
-// While another manager founds the set, a client looks again after this time.
-constexpr std::chrono::milliseconds founding_pause{20};
-
-// A client that waits for the end of a quarantine looks again after this time.
-constexpr std::chrono::milliseconds quarantine_look{1000};
-
-}  // namespace
 
 void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, detail::call_options options,
                    detail::acquire_handler handler, bool explains)
@@ -67,6 +54,7 @@ acquisition::acquisition(acquire_request request, detail::acquire_handler handle
       right_to_upgrade_(std::move(right_to_upgrade)),
       attempt_(*state_, request_.resources(), request_.options),
       give_up_at_(core::later(attempt_.called, request_.options.wait)),
+      preparation_(state_->quorum.nodes),
       turn_(request_, attempt_.called),
       draw_(*state_, request_.resources()),
       builder_(request_, turn_, draw_),
@@ -92,99 +80,69 @@ runtime::task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition>
     co_return ec;
 }
 
+// The flow. Its steps are below, in the same order; what they know is in the parts of the acquisition. A task costs an
+// allocation, so the steps of an acquisition that wins its first round are functions.
 runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
-    auto& state = *a.state_;
-    auto const& nodes = state.quorum.nodes;
-    state.operations.enter(a);
-    a.attempt_.begins();
-    if (state.log.observed())
-        a.attempt_.tell_begin(a.request_.wanted.any, false, a.turn_.place() ? a.turn_.place()->ahead() : 0, self);
-    std::size_t conflicts = 0;
+    a.begin();
     while (!a.stopped()) {
-        auto const now = a.attempt_.asked = a.attempt_.decided = state.now();
+        auto const now = a.state_->now();
+
+        // The acquisition may end without a round: its time is over, or its manager has the lock and shares it.
         if (auto const outcome = a.end_without_asking(now))
             co_return *outcome;
-        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;  // kept keys must not expire
-        if (auto const until = asks_now ? std::nullopt : a.turn_.others_first(now)) {
-            a.turn_.let_others_pass(a.watch_, false);
-            co_await a.sleep(std::min(*until, a.give_up_at_));
-            continue;
-        }
-        // Connecting takes longer than a vote may, so the first acquisition waits for a majority. Other nodes connect
-        // while these vote.
-        if (!nodes.met() && !a.round_) {
-            a.round_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
-            co_await a.gather(*a.round_);
-            if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
-                a.turn_.tell_those_behind(errc::no_quorum, a.round_);
+
+        // Others may come first. They wake this acquisition when they are done.
+        if (auto const until = a.give_way(now)) {
+            co_await a.sleep(*until);
             continue;
         }
 
-        if (nodes.may_found() && !a.has_founded_) {
-            co_await found(self);
+        // The nodes may not be ready to vote: the manager has just begun.
+        if (a.preparation_.next(now) != preparation::step::none) {
+            co_await get_ready(self, now);
             continue;
         }
-        if (nodes.is_being_founded()) {
-            a.founding_until_ = a.founding_until_.value_or(now + nodes.longest_timeout());
-            if (now < *a.founding_until_) {
-                co_await a.sleep(std::min(now + founding_pause, *a.founding_until_));
-                continue;
-            }
-        }
 
-        a.round_ = a.next_round();
-        a.round_->wait_for_place_until = a.attempt_.ask_until(now);
+        // One round asks all nodes. It ends as soon as its votes decide it.
+        a.begin_round(now);
         co_await a.gather(*a.round_);
-        if (a.round_->command.wants_any())
-            state.cleaner.settle(*a.round_);
 
-        auto const decided = a.attempt_.decided = state.now();
-        a.attempt_.asked = a.round_->started;
-        drawn result{.ec = a.outcome_of(*a.round_)};
-        a.tell(*a.round_, result.ec);
-        if (!result.ec && state.settings.fencing)
-            result = co_await draw_token(self);
+        // The votes decide, and then the validity that is left.
+        auto result = a.judge();
+        if (!result.ec && a.fences() && !a.take_token())
+            result = co_await draw_token(self, result);
+
+        // A win goes to the caller.
         if (!result.ec) {
-            a.hand_out(decided);
-            co_return result.ec;
+            a.hand_out(result);
+            co_return error_code();
         }
-        a.round_was_lost(result.ec);
-        if (result.conflict && conflicts++ <= nodes.size() - nodes.quorum())
-            // Nobody holds the lock: only the counters disagree. This client asks again without a pause, because its
-            // next proposal is higher, or because it knows the counter of one more node.
+
+        // A lost round gives back its keys. Then the acquisition asks again at once, ends, or waits for a better time.
+        a.clean_up(result.ec);
+        if (a.stopped() || a.asks_again_at_once(result))
             continue;
-        if (a.stopped())
-            break;
-        if (state.now() >= a.give_up_at_)
+        if (a.wait_is_over())
             co_return result.ec;
-        // The ttl may always be too short for this quorum. The waiters behind may ask for a longer one, so they come
-        // first.
-        if (a.turn_.place() && result.ec == errc::validity_exhausted) {
-            if (a.leftovers_.growing())
-                a.leftovers_.clean_up(*a.round_);
-            a.turn_.place()->step_back();
-        }
         co_await wait_until_free(self, result.ec);
     }
     co_return asio::error::operation_aborted;
 }
 
-// No node of the set has a record of locks. So there is nothing to forget, and all of them vote from now on.
-runtime::task<void> acquisition::found(std::shared_ptr<acquisition> self)
+void acquisition::begin()
 {
-    auto& a = *self;
-    a.has_founded_ = true;
-    auto const all = quorum::make_round(a.state_->quorum, quorum::to_found(a.state_->quorum));
-    co_await a.gather(*all);
-    if (quorum::all_granted(*all))
-        a.state_->quorum.nodes.set_founded();
+    state_->operations.enter(*this);
+    attempt_.begins();
+    if (state_->log.observed())
+        attempt_.tell_begin(request_.wanted.any, false, turn_.place() ? turn_.place()->ahead() : 0, shared_from_this());
 }
 
 // Returns the outcome if the acquisition ends without asking the nodes (again). Returns nothing if it goes on.
 std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
 {
+    attempt_.asked = attempt_.decided = now;
     bool const is_over = now >= give_up_at_;
     if (is_over && !leftovers_.growing() && turn_.is_behind()) {
         round_ = turn_.place()->asked();
@@ -202,15 +160,64 @@ std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
     return error_code();
 }
 
-std::shared_ptr<quorum::round> acquisition::next_round()
+// Lets others come first, within this manager or by yielding to other managers. Returns until when; nothing: no others
+// come first.
+std::optional<clock::time_point> acquisition::give_way(clock::time_point now)
+{
+    bool const must_ask = leftovers_.growing() || now >= give_up_at_;  // kept keys must not expire
+    auto const until = must_ask ? std::nullopt : turn_.give_way(now);
+    if (!until)
+        return std::nullopt;
+    turn_.let_others_pass(watch_, false);
+    return std::min(*until, give_up_at_);
+}
+
+// Does one step of the preparation. To connect takes longer than a vote may, so the first acquisition waits for a
+// majority; other nodes connect while these vote.
+runtime::task<void> acquisition::get_ready(std::shared_ptr<acquisition> self, clock::time_point now)
+{
+    using step = preparation::step;
+    auto& a = *self;
+    auto& state = *a.state_;
+    auto const next = a.preparation_.next(now);
+    if (next == step::connect) {
+        a.preparation_.connects();
+        a.round_ = quorum::make_round(state.quorum, quorum::to_connect(state.quorum));
+        co_await a.gather(*a.round_);
+        if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
+            a.turn_.tell_those_behind(errc::no_quorum, a.round_);
+    } else if (next == step::found) {
+        // No node of the set has a record of locks. So there is nothing to forget, and all of them vote from now on.
+        a.preparation_.founds();
+        auto const all = quorum::make_round(state.quorum, quorum::to_found(state.quorum));
+        co_await a.gather(*all);
+        if (quorum::all_granted(*all))
+            state.quorum.nodes.set_founded();
+    } else if (next == step::let_found) {
+        co_await a.sleep(a.preparation_.lets_found(now));
+    }
+}
+
+void acquisition::begin_round(clock::time_point now)
 {
     if (builder_.should_grow())
         leftovers_.grow();
-    auto next = builder_.next(leftovers_.growing());
-    if (next->command.watches())
-        watch_.begin(next);
-    leftovers_.may_be_left_by(*next);
-    return next;
+    round_ = builder_.next(leftovers_.growing());
+    round_->wait_for_place_until = attempt_.ask_until(now);
+    if (round_->command.watches())
+        watch_.begin(round_);
+    leftovers_.may_be_left_by(*round_);
+}
+
+acquisition::judgement acquisition::judge()
+{
+    if (round_->command.wants_any())
+        state_->cleaner.settle(*round_);
+    attempt_.asked = round_->started;
+    attempt_.decided = state_->now();
+    judgement const result{.ec = outcome_of(*round_), .took = attempt_.decided - attempt_.asked};
+    tell(*round_, result.ec);
+    return result;
 }
 
 error_code acquisition::outcome_of(quorum::round const& r) const
@@ -228,33 +235,42 @@ error_code acquisition::outcome_of(quorum::round const& r) const
     return too_late ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
-runtime::task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
+// The votes may have made a token. If not, it must be drawn.
+bool acquisition::take_token()
+{
+    draw_.learn_from(*round_);
+    auto const number = token_draw::number_in(*round_);
+    round_->grant()->fence = number;
+    return number != 0;
+}
+
+runtime::task<acquisition::judgement> acquisition::draw_token(std::shared_ptr<acquisition> self, judgement won)
 {
     auto& a = *self;
-    auto& token = a.round_->grant()->fence;
-    token = a.draw_.number_in(*a.round_);
-    if (token != 0)
-        co_return drawn();
     auto const raise = a.draw_.second_round(*a.round_, a.request_.mode_on_nodes());
     co_await a.gather(*raise);
     a.attempt_.decided = a.state_->now();
-    token = a.draw_.number_after(*raise);
-    drawn result{.ec = a.outcome_of(*raise)};
-    if (!result.ec && token == 0)
-        result = {.ec = errc::contended, .conflict = true};
-    a.tell(*raise, result.ec);
-    co_return result;
+    a.draw_.learn_from(*raise);
+    auto const number = token_draw::number_after(*raise);
+    a.round_->grant()->fence = number;
+    won.ec = a.outcome_of(*raise);
+    if (!won.ec && number == 0) {
+        won.ec = errc::contended;
+        won.conflict = true;
+        ++a.conflicts_;
+    }
+    a.tell(*raise, won.ec);
+    co_return won;
 }
 
-void acquisition::hand_out(clock::time_point decided)
+void acquisition::hand_out(judgement const& won)
 {
     auto names = wants_any() ? resource_set(request_.name_of(round_->grant()->keys.front())) : request_.resources();
     if (wants_any())
         state_->preferences.had(request_.names(), names.names().front());
     if (quorum::is_wanted(*round_) && !shares()) {
         bool const in_vain = turn_.history().yielded && builder_.rounds() == 1;
-        state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(),
-                                    state_->runtime.random()[0]);
+        state_->waiters.others_want(names.names(), won.took, in_vain, state_->now(), state_->runtime.random()[0]);
     }
     auto held =
         detail::make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options);
@@ -270,84 +286,22 @@ void acquisition::hand_out(clock::time_point decided)
     turn_.tell_those_behind(errc::contended, {});
 }
 
-void acquisition::round_was_lost(error_code ec)
+// Call this after a lost round: tells the waiters behind, and releases what the round may have set.
+void acquisition::clean_up(error_code lost)
 {
     if (!cancelled_)
-        turn_.tell_those_behind(ec, round_);
+        turn_.tell_those_behind(lost, round_);
     if (round_->command.wants_any() && round_->votes.verdict() == core::verdict::lost)
         builder_.prefer_others(*round_);
     leftovers_.round_was_lost(*round_);
 }
 
-// After a lost round, waits until the next round may win, judging by the nodes' answers.
-runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
+// Nobody holds the lock: only the counters disagree. This client asks again without a pause, because its next proposal
+// is higher, or because it knows the counter of one more node.
+bool acquisition::asks_again_at_once(judgement const& lost) const
 {
-    auto& a = *self;
-    auto& state = *a.state_;
-    auto const ended = state.now();
-    auto const random = state.runtime.random()[0];
-    auto again = ended + core::pause_after(a.builder_.rounds(), random);
-    a.turn_.denied(*a.round_, ended);
-    if (lost == errc::contended)
-        a.builder_.lost_to_others();
-    if (lost == errc::contended && !a.watch_.active()) {
-        again = ended;  // the next round asks the nodes to notify
-    } else if (lost == errc::contended) {
-        auto ask_anyway = std::min(a.watch_.denied(ended, random, a.builder_.rounds()), a.give_up_at_);
-        if (a.leftovers_.growing())
-            ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.request_.options.ttl));
-        co_await wait_for_change(self, ended, ask_anyway);
-        again = state.now();
-        // Other managers were notified, too, so this one holds back. If the wait ended because another resource may be
-        // asked for now, nobody else was told of that, and no delay is needed.
-        if (a.turn_.another_choice_at(*a.round_, again) > again)
-            again = std::max(again + a.watch_.delay(ended, state.runtime.random()[0]),
-                             std::min(a.watch_.not_before(), ask_anyway));
-    }
-    a.watch_.end();
-    if (!a.stopped())
-        co_await a.sleep(std::min(again, a.give_up_at_));
-    if (lost == errc::quarantined && state.now() >= again)
-        co_await sleep_in_quarantine(self);
-}
-
-// Another client may found the nodes meanwhile, which ends the quarantine. If somebody wakes this client, it asks.
-runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition> self)
-{
-    auto& a = *self;
-    auto& state = *a.state_;
-    for (auto until = state.now(); !a.stopped() && state.now() >= until;) {
-        auto const end = std::min(state.quorum.nodes.quarantine_over(), a.give_up_at_);
-        if (state.now() >= end)
-            co_return;
-        until = std::min(end, state.now() + quarantine_look);
-        co_await a.sleep(until);
-    }
-}
-
-runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided,
-                                                 clock::time_point ask_anyway)
-{
-    using action = core::wait_plan<clock::time_point>::action;
-    auto& a = *self;
-    bool const grows = a.leftovers_.growing() != nullptr;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.longest_timeout(),
-                                            ask_anyway);
-    while (!a.stopped() && (grows || !a.turn_.is_overtaken(*a.round_))) {
-        a.turn_.let_others_pass(a.watch_, grows);
-        auto const now = a.state_->now();
-        auto const step = plan.next(now, a.watch_.free_at());
-        auto const another_choice = a.turn_.another_choice_at(*a.round_, now);
-        if (step.what == action::ask || another_choice <= now)
-            co_return;
-        if (step.what == action::sleep) {
-            co_await a.sleep(std::min(step.until, another_choice));
-            continue;
-        }
-        a.watch_.read_votes(step.until);
-        if (grows)
-            a.leftovers_.keep_what_is_ours(*a.round_);
-    }
+    auto const& nodes = state_->quorum.nodes;
+    return lost.conflict && conflicts_ <= nodes.size() - nodes.quorum() + 1;
 }
 
 void acquisition::may_be_free(core::watched of, std::size_t node, std::string_view resource)

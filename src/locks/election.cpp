@@ -6,11 +6,11 @@
 #include "locks/held_lock.hpp"
 #include "locks/pause.hpp"
 #include "quorum/verdicts.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/detail/outcome.hpp>
 #include <redlock/lock_error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -294,9 +294,8 @@ asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_
     auto start = [range = r.range, begun = std::move(begun)](auto const& state, detail::error_handler handler) {
         start_pause(state, range, begun, std::move(handler));
     };
-    auto const token = asio::as_tuple(asio::use_awaitable);
-    auto waiting = detail::initiate<void(error_code)>::on<detail::error_handler, decltype(token)>(
-        self->state_, std::move(start), token);
+    auto waiting = detail::initiate<void(error_code)>::on<detail::error_handler, decltype(runtime::as_result)>(
+        self->state_, std::move(start), runtime::as_result);
     auto const [ec] = co_await std::move(waiting);
     co_await end_if_cancelled(self);
     if (ec)

@@ -2,23 +2,22 @@
 
 #include "core/key.hpp"
 #include "core/quarantine.hpp"
+#include "events/utc_text.hpp"
 #include "locks/check.hpp"
 
 #include <redlock/detail/outcome.hpp>
 
 #include <boost/asio/error.hpp>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 
 namespace redlock::inline v1::locks {
 
 namespace {
 
 constexpr std::size_t nodes_shown = 9;
-constexpr std::time_t year_10000 = 253'402'300'800;
 
 // For example `web-3:4121 for "nightly report" since 2026-11-27T10:04:12Z`. Empty: the holder leaves no label.
 std::string in_words(core::holder const& by)
@@ -28,8 +27,9 @@ std::string in_words(core::holder const& by)
     auto text = by.owner.empty() ? std::string("a client without a name") : events::in_one_line(by.owner);
     if (!by.note.empty())
         text += fmt::format(" for \"{}\"", events::in_one_line(by.note));
-    if (auto const since = static_cast<std::time_t>(by.since / 1000); by.since != 0 && since < year_10000)
-        text += fmt::format(" since {:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
+    std::chrono::seconds const since(by.since / 1000);
+    if (by.since != 0 && since < events::year_10000)
+        text += " since " + events::utc_text(std::chrono::sys_seconds(since));
     return text;
 }
 

@@ -107,7 +107,8 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     held_lock::form form;
     bool const heals = self->is_renewal() && state.settings.heal;
     do {
-        if (auto const ec = self->outcome(held.check()))
+        held.note_expiry(state.now());
+        if (auto const ec = self->outcome(held.why_not_held()))
             co_return ec;
         form = held.held_as.current();
         held.may_live_for(self->ttl_);

@@ -62,10 +62,14 @@ void held_lock::ring()
     set_alarm();
 }
 
-error_code held_lock::check(clock::time_point now)
+void held_lock::note_expiry(clock::time_point now)
 {
     if (validity.is(condition::held) && now >= validity.lost_at())
         lose_to_time();
+}
+
+error_code held_lock::why_not_held() const noexcept
+{
     if (validity.is(condition::held))
         return {};
     return validity.is(condition::lost) ? errc::lost : errc::not_held;
@@ -74,7 +78,8 @@ error_code held_lock::check(clock::time_point now)
 error_code held_lock::conclude(quorum::round const& extension, clock::time_point now)
 {
     // If the old validity is over, the votes do not count: somebody else may have held the lock in between.
-    if (auto const ec = check(now))
+    note_expiry(now);
+    if (auto const ec = why_not_held())
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
         auto const promised = quorum::promised(extension);

@@ -52,9 +52,12 @@ public:
     std::shared_ptr<quorum::grant> const& grant() const noexcept override { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept override { return longest_ttl_; }
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
-    void set_alarm();  ///< for the next renewal or the loss, whichever comes first
-    error_code check() { return check(state->now()); }
-    error_code check(clock::time_point now);  ///< an error if it is not held; may find that it is lost
+    /// Sets the alarm for the next renewal or the loss, whichever comes first.
+    void set_alarm();
+    /// Loses the lock if it counts as lost at @p now and its alarm has not rung yet.
+    void note_expiry(clock::time_point now);
+    /// Call @ref note_expiry first. @return no error if it is held
+    error_code why_not_held() const noexcept;
     /// Evaluates an extension: moves the validity, loses the lock, or does neither.
     error_code conclude(quorum::round const& extension, clock::time_point now);
     /// @param slack how much validity was left

@@ -42,7 +42,7 @@ std::shared_ptr<handle_state> local_turn::join()
     return joined;
 }
 
-std::optional<clock::time_point> local_turn::others_first(clock::time_point now)
+std::optional<clock::time_point> local_turn::give_way(clock::time_point now)
 {
     if (!place_)
         return std::nullopt;

@@ -34,9 +34,10 @@ public:
     /// One more handle on a lock that this manager shares already; null if there is none.
     std::shared_ptr<handle_state> join();
 
-    /// Until when others come first. These are waiters or holders of this manager, which wake this one when they are
-    /// done, or other managers, to which this manager yields. Empty: it may ask the nodes.
-    std::optional<clock::time_point> others_first(clock::time_point now);
+    /// Lets waiters and holders of this manager come first, which wake this one when they are done. Also yields to
+    /// other managers.
+    /// @return until when; empty: it may ask the nodes
+    std::optional<clock::time_point> give_way(clock::time_point now);
 
     /// While a set waits for some of its resources, waiters that are not sets may pass it for the others, up to a
     /// limit.

@@ -63,7 +63,7 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
         settings.restart_guard = restart_guard::off;  // an inspection needs no votes
         settings.allow_eviction = true;
     }
-    auto nodes = make_nodes(settings, runtime);
+    auto nodes = stores::make_nodes(settings, runtime);
     for (auto& n : given) {
         if (std::any_of(nodes.begin(), nodes.end(),
                         [&](auto& other) { return other == n || other->name() == n->name(); }))

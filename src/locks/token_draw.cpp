@@ -15,9 +15,6 @@ std::uint64_t token_draw::number_in(quorum::round const& won)
         if (b.has_granted() && b.reply.fence != 0)
             raised.push_back(b.reply.fence);
     }
-    auto const highest = raised.empty() ? 0 : *std::max_element(raised.begin(), raised.end());
-    if (highest > won.command.fence())
-        learn(highest);
     return core::common_counter(raised, won.quorum.nodes.quorum());
 }
 
@@ -43,13 +40,21 @@ std::uint64_t token_draw::number_after(quorum::round const& raise)
         if (b.has_granted())
             counters.add(b.reply.fence);
     }
-    learn(counters.highest());
     return counters.agreed() < raise.quorum.nodes.quorum() ? 0 : counters.highest();
 }
 
-void token_draw::learn(std::uint64_t counter)
+// If the first round reached its proposal and no more, nobody else is ahead. A second round may have to be repeated,
+// and its proposal must then be higher.
+void token_draw::learn_from(quorum::round const& asked)
 {
-    highest_ = std::max(highest_, counter);
+    std::uint64_t highest = 0;
+    for (auto const& b : asked.ballots) {
+        if (b.has_granted())
+            highest = std::max(highest, b.reply.fence);
+    }
+    if (highest <= asked.command.fence() && asked.command.which() != node_command::kind::raise)
+        return;
+    highest_ = std::max(highest_, highest);
     manager_.proposals.learn(highest_, events::shown_name(resources_));
 }
 

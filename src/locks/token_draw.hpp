@@ -31,8 +31,11 @@ public:
     /// The proposal of the next round: more than any counter seen so far.
     std::uint64_t propose() { return std::min(std::max(manager_.proposals.next(), highest_ + 1), core::fence_end - 1); }
 
+    /// Call this after each round, so that the next proposal is high enough.
+    void learn_from(quorum::round const& asked);
+
     /// The number that a quorum reached in the round @p won. 0: none, so a second round is needed.
-    std::uint64_t number_in(quorum::round const& won);
+    static std::uint64_t number_in(quorum::round const& won);
 
     /// A second round, needed if another client's clock is ahead, or if both clients asked at the same moment. The
     /// nodes that granted @p won count on from their counters and from a new proposal.
@@ -40,13 +43,11 @@ public:
     std::shared_ptr<quorum::round> second_round(quorum::round const& won, mode m);
 
     /// The number that a quorum reached in the round @p raise. 0: the nodes' counters differ.
-    std::uint64_t number_after(quorum::round const& raise);
+    static std::uint64_t number_after(quorum::round const& raise);
 
     std::size_t second_rounds() const noexcept { return second_rounds_; }
 
 private:
-    void learn(std::uint64_t counter);
-
     manager_state& manager_;
     resource_set const& resources_;
     std::uint64_t highest_ = 0;  ///< the highest counter that a node reported

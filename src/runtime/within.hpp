@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock::inline v1 {
+namespace redlock::inline v1::runtime {
 
 /** Awaits an operation that was started with `as_result`, and cancels it after @p limit.
 
@@ -31,4 +31,4 @@ boost::asio::awaitable<std::tuple<error_code, Results...>> within(
     co_return std::tuple<error_code, Results...>(boost::asio::error::operation_aborted, Results()...);
 }
 
-}  // namespace redlock
+}  // namespace redlock::runtime

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v1 {
+namespace redlock::stores {
 
 namespace {
 
@@ -75,16 +75,16 @@ void refuse_component(std::string_view scheme, std::size_t i)
 }
 
 std::shared_ptr<node> make_known(net::url const& url, manager_options const& c,
-                                 std::shared_ptr<stores::redis::group> const& group)
+                                 std::shared_ptr<redis::group> const& group)
 {
     if (url.transport == net::transport::memory)
-        return make_memory_connection(url.host, c.test_clock);
-    auto const to_server = [c](net::url const& server) { return stores::redis::make_socket_transport(server, c); };
+        return memory::make_memory_connection(url.host, c.test_clock);
+    auto const to_server = [c](net::url const& server) { return redis::make_socket_transport(server, c); };
     if (url.topology == net::topology::cluster)
-        return stores::redis::make_cluster_node(url, c, group, to_server);
-    auto way = url.topology == net::topology::sentinel ? stores::redis::make_sentinel_transport(url, c, to_server)
+        return redis::make_cluster_node(url, c, group, to_server);
+    auto way = url.topology == net::topology::sentinel ? redis::make_sentinel_transport(url, c, to_server)
                                                        : to_server(url);
-    return stores::redis::make_redis_node(url, c, group, std::move(way));
+    return redis::make_redis_node(url, c, group, std::move(way));
 }
 
 std::shared_ptr<node> make_of(store const& s, std::size_t i, std::string const& url, manager_options const& c,
@@ -107,7 +107,7 @@ std::vector<std::shared_ptr<node>> make_nodes(manager_options const& c, std::sha
 {
     std::vector<std::shared_ptr<node>> nodes;
     auto const stores = by_scheme(c);
-    auto const group = std::make_shared<stores::redis::group>(std::move(runtime));
+    auto const group = std::make_shared<redis::group>(std::move(runtime));
     store_context const context{.claim = [group](std::string const& name, std::string const& identity) {
         return group->claim(name, identity);
     }};
@@ -135,4 +135,4 @@ std::vector<std::shared_ptr<node>> make_nodes(manager_options const& c, std::sha
     return nodes;
 }
 
-}  // namespace redlock
+}  // namespace redlock::stores

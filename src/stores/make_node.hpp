@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace redlock::inline v1 {
+namespace redlock::stores {
 
 /// Makes the nodes of `manager_options::nodes`, and does not start them. It is the only place in the manager's code
 /// that knows Redis and other stores.
@@ -16,4 +16,4 @@ namespace redlock::inline v1 {
 /// @throws std::invalid_argument that names the wrong URL, without its password
 std::vector<std::shared_ptr<node>> make_nodes(manager_options const&, std::shared_ptr<runtime::runtime> runtime = {});
 
-}  // namespace redlock
+}  // namespace redlock::stores

@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(touched_after_a_denial_returns_the_key_once)
     auto const first = all.denied(c, denied, 10, now);
     BOOST_TEST_REQUIRE(first.messages.size() == 1u);
     auto const created = boost::json::parse(first.messages[0]).at("create_request").as_object();
-    BOOST_TEST(bytes(created, "key") == "prefix/lock:a");
-    BOOST_TEST(number(created, "start_revision") == 11);
-    auto const id = static_cast<std::uint64_t>(number(created, "watch_id"));
+    BOOST_TEST(bytes_in(created, "key") == "prefix/lock:a");
+    BOOST_TEST(number_in(created, "start_revision") == 11);
+    auto const id = static_cast<std::uint64_t>(number_in(created, "watch_id"));
 
     BOOST_TEST(all.touched(id, 12) == "lock:a");
     BOOST_TEST(all.touched(id, 14) == "");             // the manager has not asked again

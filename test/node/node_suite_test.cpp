@@ -31,7 +31,8 @@ node_kind named(std::string url, bool fences = true)
 {
     return {.make =
                 [=] {
-                    return make_nodes({.nodes = {url}, .fencing = fences, .restart_guard = restart_guard::off}).front();
+                    return stores::make_nodes({.nodes = {url}, .fencing = fences, .restart_guard = restart_guard::off})
+                        .front();
                 },
             .fences = fences};
 }

@@ -185,7 +185,7 @@ struct batch_owner final : stores::redis::connection::owner {
     void connected(server_identity const&) override { up = true; }
     void disconnected() override {}
     void answered(stores::redis::batch& b) override { returned += b.request.bytes().size() > (1 << 20); }
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void log(log_level, std::string const&) const override {}
 

@@ -27,7 +27,7 @@ struct asker final : stores::redis::transport::owner {
         else
             lost += b->has(0) ? 0 : 1;
     }
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void ended(node_reply) override { ++ends; }
 

@@ -171,7 +171,7 @@ private:
         if (e != event::changed)
             throw std::logic_error("a reply of " + server_.name + " is not understood");
         std::string const key(inbox_.key());
-        owner_->change_read(key);
+        owner_->push_arrived(key);
         network_->on_process([self = shared_from_this(), key] { self->owner_->changed(key); });
     }
 

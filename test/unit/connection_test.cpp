@@ -82,7 +82,7 @@ struct fixture : stores::redis::connection::owner {
     }
     void disconnected() override { ++disconnections; }
     void answered(stores::redis::batch&) override {}
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void log(log_level, std::string const& what) const override { last_line = what; }
 

@@ -37,7 +37,7 @@ struct fixture : transport::owner {
 
     void connecting() override { ++connects; }
     void answered(std::shared_ptr<batch> const&) override { ++answers; }
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void ended(node_reply why) override { ends.push_back(std::move(why)); }
 

@@ -77,7 +77,7 @@ struct connected_node {
         return list(stores::redis::resp::type::array, std::move(words));
     }
     static stores::redis::reply denied() { return denied({"5000", "-2", "them"}); }
-    void hears_of(std::string const& key) { transport->told->change_read(key); }
+    void hears_of(std::string const& key) { transport->told->push_arrived(key); }
     void hands_out() { transport->told->answered(std::exchange(transport->asked, {})); }
 
     asio::io_context context;

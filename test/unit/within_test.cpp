@@ -26,7 +26,7 @@ namespace {
 struct limited {
     asio::awaitable<void> receive(std::chrono::milliseconds limit)
     {
-        auto [ec, size] = co_await within(limit, inbox.async_receive(asio::buffer(bytes), as_result));
+        auto [ec, size] = co_await runtime::within(limit, inbox.async_receive(asio::buffer(bytes), runtime::as_result));
         result = ec;
         received = size;
     }

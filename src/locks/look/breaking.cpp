@@ -19,7 +19,7 @@ namespace redlock::inline v1::locks {
 namespace {
 
 // If a majority has one value, a minority may have that of a client which is acquiring the lock right now.
-std::set<hold> values_in(lock_info const& seen)
+std::set<hold> holds_to_delete(lock_info const& seen)
 {
     auto values = exclusive_hold(seen);
     for (auto const& n : seen.nodes) {
@@ -45,7 +45,7 @@ public:
         state.operations.enter(*self);
         if (self->stopped())
             co_return asio::error::operation_aborted;
-        auto const values = values_in(self->seen_);
+        auto const values = holds_to_delete(self->seen_);
         if (!check_resource(self->seen_.resource, state.settings.prefix).empty() || values.empty())
             co_return errc::invalid_argument;
         if (state.settings.read_only)
@@ -58,6 +58,7 @@ public:
                 co_return asio::error::operation_aborted;
             self->add(*release);
         }
+        self->count_deleted();
         co_return self->outcome();
     }
 
@@ -105,12 +106,20 @@ private:
         }
     }
 
-    error_code outcome()
+    void count_deleted()
     {
-        auto const& nodes = result_.nodes;
-        auto const count = [&](auto is) { return static_cast<std::size_t>(std::ranges::count_if(nodes, is)); };
         result_.deleted = count([](auto& n) { return n.deleted; });
-        if (count([](auto& n) { return !n.error; }) < core::majority(nodes.size()))
+    }
+
+    template <class Is>
+    std::size_t count(Is is) const
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(result_.nodes, is));
+    }
+
+    error_code outcome() const
+    {
+        if (count([](auto& n) { return !n.error; }) < core::majority(result_.nodes.size()))
             return errc::no_quorum;
         return result_.deleted > 0 ? error_code() : make_error_code(errc::not_held);
     }

@@ -56,7 +56,8 @@ void held_mode::others_changed()
 
 error_code held_lock::begin_upgrade(waiting_upgrade* waits)
 {
-    if (auto const ec = check())
+    note_expiry(state->now());
+    if (auto const ec = why_not_held())
         return ec;
     if (!held_as.begin_upgrade(waits))
         return errc::invalid_argument;
@@ -84,7 +85,8 @@ std::chrono::milliseconds held_lock::ttl_of_upgrade() const
 // exclusive.
 error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64_t token)
 {
-    if (auto const ec = check())
+    note_expiry(state->now());
+    if (auto const ec = why_not_held())
         return ec;
     auto const promised = quorum::promised(upgrade);
     if (state->now() >= validity.after(upgrade.started, promised) - core::stop_margin(promised))
@@ -104,7 +106,8 @@ error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64
 
 error_code held_lock::conclude_downgrade(quorum::round const& downgrade)
 {
-    if (auto const ec = check())
+    note_expiry(state->now());
+    if (auto const ec = why_not_held())
         return ec;
     if (downgrade.votes.refused())
         return lose_to_refusal();

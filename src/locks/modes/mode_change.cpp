@@ -58,10 +58,12 @@ private:
     std::shared_ptr<quorum::round> ask(quorum::round_command);
     quorum::round_command to_holders(commands::variant) const;
     quorum::round_command to_upgrade();
+    static bool is_gone(quorum::round const& upgrade);
     error_code outcome_of(quorum::round const& upgrade) const;
     error_code over() const;
     std::string refusal() const;
-    clock::time_point ask_again_at();
+    bool will_be_notified() const;
+    clock::time_point ask_again_at() const;
     error_code gave_up(error_code);
     bool has_asked() const noexcept override { return true; }
 
@@ -70,9 +72,9 @@ private:
     bool const waits_;
     clock::time_point const give_up_at_;
     std::shared_ptr<quorum::round> round_;
-    std::size_t rounds_ = 0;
-    bool changed_ = false;  ///< other holders have changed since the nodes were asked
-    std::string why_;       ///< why it was refused
+    std::size_t rounds_ = 0;  ///< those after which it pauses, without a notification
+    bool changed_ = false;    ///< other holders have changed since the nodes were asked
+    std::string why_;         ///< why it was refused
     token_draw draw_;
 };
 
@@ -127,6 +129,7 @@ runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self
                             [change = self.get()] { change->others_changed(); });
     for (;;) {
         self->changed_ = false;
+        held.note_expiry(state.now());
         if (auto const ec = self->over())
             co_return self->gave_up(ec);
         if (self->why_ = self->refusal(); !self->why_.empty())
@@ -138,6 +141,8 @@ runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self
         if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_
             || !held.held_as.may_wait_to_be_alone())
             co_return self->gave_up(ec);
+        if (!self->will_be_notified())
+            ++self->rounds_;
         co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
         if (self->cancelled_ || self->last_round_)
             co_return self->gave_up(asio::error::operation_aborted);
@@ -149,7 +154,7 @@ error_code mode_change::over() const
 {
     if (by_->given_back())
         return errc::not_held;
-    if (auto const ec = held_->check())
+    if (auto const ec = held_->why_not_held())
         return ec;
     return held_->held_as.current() == held_lock::form::as_acquired ? error_code()
                                                                     : make_error_code(asio::error::operation_aborted);
@@ -201,21 +206,26 @@ error_code mode_change::gave_up(error_code ec)
     return ec;
 }
 
-// Asks now and then even if a quorum of the nodes will notify. A notice may get lost, and no node notifies of a reader
-// whose time is over.
-clock::time_point mode_change::ask_again_at()
+// Whether a quorum of the nodes will notify, and no change came since they were asked.
+bool mode_change::will_be_notified() const
 {
-    auto& state = *held_->state;
     auto const notifies = [](quorum::ballot const& b) {
         return b.answered && (b.reply.watched || b.reply.vote == vote::granted);
     };
-    bool const told =
-        !round_
-        || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
-               >= state.quorum.nodes.quorum();
-    if (told && !changed_)
-        return state.now() + std::min(held_->ttl_of_upgrade() / 3, look_again_after);
-    return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
+    return !changed_
+           && (!round_
+               || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
+                      >= state_->quorum.nodes.quorum());
+}
+
+// Asks now and then even if a quorum of the nodes will notify. A notice may get lost, and no node notifies of a reader
+// whose time is over.
+clock::time_point mode_change::ask_again_at() const
+{
+    auto& state = *held_->state;
+    return state.now()
+           + (will_be_notified() ? std::min<clock::duration>(held_->ttl_of_upgrade() / 3, look_again_after)
+                                 : core::pause_after(rounds_, state.runtime.random()[0]));
 }
 
 runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
@@ -225,8 +235,13 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
     auto const upgrade = self->ask(self->to_upgrade());
     held.may_live_for(upgrade->command.ttl);
     co_await self->gather(*upgrade);
-    if (auto const ec = self->outcome_of(*upgrade))
-        co_return ec;
+    if (auto const ec = self->outcome_of(*upgrade)) {
+        if (ec != errc::lost)
+            co_return ec;
+        held.note_expiry(state.now());
+        auto const why = held.why_not_held();
+        co_return why ? why : held.lose_to_refusal();
+    }
 
     std::uint64_t token = 0;
     if (state.settings.fencing) {
@@ -244,20 +259,24 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
     co_return ec;
 }
 
+// Whether so many nodes lack the key that the others are no majority.
+bool mode_change::is_gone(quorum::round const& upgrade)
+{
+    auto const lacks_key = [](quorum::ballot const& b) {
+        return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0);
+    };
+    auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), lacks_key);
+    return static_cast<std::size_t>(gone) > upgrade.ballots.size() - core::majority(upgrade.ballots.size());
+}
+
 error_code mode_change::outcome_of(quorum::round const& upgrade) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
     if (upgrade.votes.verdict() == core::verdict::won)
         return {};
-    auto const is_gone = [](quorum::ballot const& b) {
-        return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0);
-    };
-    auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), is_gone);
-    if (static_cast<std::size_t>(gone) > upgrade.ballots.size() - core::majority(upgrade.ballots.size())) {
-        auto const ec = held_->check();
-        return ec ? ec : held_->lose_to_refusal();
-    }
+    if (is_gone(upgrade))
+        return errc::lost;
     if (upgrade.votes.contended())
         return errc::contended;
     return upgrade.votes.lost_for_want_of(quorum::quarantined(upgrade)) ? errc::quarantined : errc::no_quorum;
@@ -268,13 +287,15 @@ error_code mode_change::outcome_of(quorum::round const& upgrade) const
 runtime::task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self,
                                                      std::shared_ptr<quorum::round> upgrade)
 {
-    auto token = self->draw_.number_in(*upgrade);
+    self->draw_.learn_from(*upgrade);
+    auto token = token_draw::number_in(*upgrade);
     for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
         auto const raise = self->draw_.second_round(*upgrade, mode::exclusive);
         co_await self->gather(*raise);
         if (self->cancelled_ || raise->votes.verdict() != core::verdict::won)
             co_return 0;
-        token = self->draw_.number_after(*raise);
+        self->draw_.learn_from(*raise);
+        token = token_draw::number_after(*raise);
     }
     co_return token;
 }
@@ -290,7 +311,8 @@ runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> se
     state.waiters.shared_again(held.resources.names().front());
     if (self->cancelled_ || state.shutdown.closed())
         co_return asio::error::operation_aborted;
-    if (auto const ec = held.check())
+    held.note_expiry(state.now());
+    if (auto const ec = held.why_not_held())
         co_return ec;
     auto const question = self->ask(self->to_holders(commands::downgrade{}));
     co_await self->gather(*question);

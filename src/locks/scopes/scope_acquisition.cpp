@@ -48,7 +48,7 @@ public:
 private:
     static runtime::task<void> wait_for_turn(std::shared_ptr<scope_acquisition>, std::optional<scope_state::turn>&);
     static runtime::task<error_code> acquire_rest(std::shared_ptr<scope_acquisition>);
-    static runtime::task<error_code> make_last(std::shared_ptr<scope_acquisition>, lock_handle const& part);
+    static runtime::task<error_code> extend_if_too_short(std::shared_ptr<scope_acquisition>, lock_handle const& part);
 
     void look_what_is_held();
     bool is_complete() const noexcept { return rest_.size() == 0; }
@@ -106,7 +106,7 @@ runtime::task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisiti
             co_return ec;
     }
     for (std::size_t i = 0; i < held; ++i) {
-        if (auto const ec = co_await make_last(self, a.parts_[i]))
+        if (auto const ec = co_await extend_if_too_short(self, a.parts_[i]))
             co_return ec;
     }
     a.put_together();
@@ -190,13 +190,15 @@ runtime::task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_
 }
 
 // Extends a held lock, so that it lasts as long as a new lock would.
-runtime::task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition> self, lock_handle const& part)
+runtime::task<error_code> scope_acquisition::extend_if_too_short(std::shared_ptr<scope_acquisition> self,
+                                                                 lock_handle const& part)
 {
     auto& a = *self;
     auto const& by = detail::access::handle_of(part);
     auto& held = by->lock;
     auto const give_up_at = core::later(a.state_->now(), a.request_.options.wait);
-    error_code ec = held.check();
+    held.note_expiry(a.state_->now());
+    auto ec = held.why_not_held();
     for (std::size_t tried = 1; !ec && !held.lasts_for(a.request_.options.ttl, a.request_.options.renew); ++tried) {
         if (a.stopped())
             co_return asio::error::operation_aborted;
@@ -208,7 +210,8 @@ runtime::task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acq
             break;
         auto const again = std::min(now + core::pause_after(tried, a.state_->runtime.random()[0]), give_up_at);
         co_await a.sleep(again);
-        ec = held.check();
+        held.note_expiry(a.state_->now());
+        ec = held.why_not_held();
     }
     if (!ec && a.request_.options.renew == renewal::automatic)
         held.renew_for(a.request_.options.ttl);

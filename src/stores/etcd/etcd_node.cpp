@@ -21,7 +21,7 @@ namespace {
 
 using kind = node_command::kind;
 
-std::int64_t revision_of(json::object const& answer) { return number(object(answer, "header"), "revision"); }
+std::int64_t revision_of(json::object const& answer) { return number_in(object_in(answer, "header"), "revision"); }
 
 /// Sends transactions to an etcd cluster.
 class etcd_driver final : public kit::driver, public session::owner {
@@ -105,7 +105,7 @@ private:
 
     node_reply check_server(json::object const& answer) override
     {
-        return owner_.check_server(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
+        return owner_.check_server(std::string(text_in(object_in(answer, "header"), "cluster_id")), revision_of(answer));
     }
 
     void up() override

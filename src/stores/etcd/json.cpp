@@ -105,7 +105,7 @@ std::string end_of(std::string prefix)
     return prefix;
 }
 
-std::int64_t number(json::object const& o, std::string_view name)
+std::int64_t number_in(json::object const& o, std::string_view name)
 {
     auto const* const v = o.if_contains(name);
     std::int64_t n = 0;
@@ -122,22 +122,22 @@ bool is_true(json::object const& o, std::string_view name)
     return v && v->is_bool() && v->get_bool();
 }
 
-std::string_view text(json::object const& o, std::string_view name)
+std::string_view text_in(json::object const& o, std::string_view name)
 {
     auto const* const v = o.if_contains(name);
     return v && v->is_string() ? std::string_view(v->get_string()) : std::string_view();
 }
 
-std::string bytes(json::object const& o, std::string_view name) { return from_base64(text(o, name)); }
+std::string bytes_in(json::object const& o, std::string_view name) { return from_base64(text_in(o, name)); }
 
-json::object const& object(json::object const& o, std::string_view name)
+json::object const& object_in(json::object const& o, std::string_view name)
 {
     static json::object const nothing;
     auto const* const v = o.if_contains(name);
     return v && v->is_object() ? v->get_object() : nothing;
 }
 
-json::object const& object(json::object const& o, std::string_view list, std::size_t i)
+json::object const& object_in(json::object const& o, std::string_view list, std::size_t i)
 {
     static json::object const nothing;
     auto const* const v = o.if_contains(list);
@@ -147,12 +147,12 @@ json::object const& object(json::object const& o, std::string_view list, std::si
 
 json::object const& found(json::object const& transaction, std::size_t i, std::size_t nth)
 {
-    return object(object(object(transaction, "responses", i), "response_range"), "kvs", nth);
+    return object_in(object_in(object_in(transaction, "responses", i), "response_range"), "kvs", nth);
 }
 
 json::object const& inner(json::object const& transaction, std::size_t i)
 {
-    return object(object(transaction, "responses", i), "response_txn");
+    return object_in(object_in(transaction, "responses", i), "response_txn");
 }
 
 }  // namespace redlock::stores::etcd

@@ -48,13 +48,13 @@ std::string end_of(std::string prefix);
 
 namespace json = boost::json;
 
-std::int64_t number(json::object const&, std::string_view name);  ///< zero: missing
+std::int64_t number_in(json::object const&, std::string_view name);  ///< zero: missing
 bool is_true(json::object const&, std::string_view name);
-std::string bytes(json::object const&, std::string_view name);
-std::string_view text(json::object const&, std::string_view name);
-json::object const& object(json::object const&, std::string_view name);  ///< empty: missing
+std::string bytes_in(json::object const&, std::string_view name);
+std::string_view text_in(json::object const&, std::string_view name);
+json::object const& object_in(json::object const&, std::string_view name);  ///< empty: missing
 /// An element of a list. Empty: missing.
-json::object const& object(json::object const&, std::string_view list, std::size_t i);
+json::object const& object_in(json::object const&, std::string_view list, std::size_t i);
 
 /// A key that step @p i has read. Empty: the step has read no key, or fewer.
 json::object const& found(json::object const& transaction, std::size_t i, std::size_t nth = 0);

@@ -64,11 +64,11 @@ missing missing_in(std::string_view words)
 
 answer refusal(json::object const& said, std::string_view secret)
 {
-    auto const& stream = object(said, "error");  // an object in a stream
+    auto const& stream = object_in(said, "error");  // an object in a stream
     auto const& what = stream.empty() ? said : stream;
-    auto const code = what.contains("grpc_code") ? number(what, "grpc_code") : number(what, "code");
+    auto const code = what.contains("grpc_code") ? number_in(what, "grpc_code") : number_in(what, "code");
     // Since etcd 3.5, "error" may be missing.
-    auto const words = text(what, what.contains("message") ? "message" : "error");
+    auto const words = text_in(what, what.contains("message") ? "message" : "error");
     auto const reason = reason_of(code, words);
     constexpr std::array certain{invalid_argument,    not_found,     permission_denied, resource_exhausted,
                                  failed_precondition, unimplemented, unauthenticated};

@@ -31,7 +31,7 @@ constexpr unsigned beats_max = 3;
 asio::awaitable<void> wait_until(timer& t, clock::time_point when)
 {
     t.expires_at(when);
-    co_await t.async_wait(as_result);
+    co_await t.async_wait(runtime::as_result);
 }
 
 // Whether a connection cannot be used after the answer: the outcome of a request is unknown, or the token is not valid.
@@ -107,7 +107,7 @@ asio::awaitable<node_reply> session::authenticate()
     auto body = json::serialize(json::object{{"name", who.user}, {"password", who.password}});
     auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {},
                                            server_->connect_timeout + address_->options.timeout);
-    token_ = text(a.content, "token");
+    token_ = text_in(a.content, "token");
     co_return a.missing == missing::authentication ? node_reply{} : a.why;
 }
 
@@ -124,8 +124,8 @@ asio::awaitable<answer> session::take_over()
             auto a = co_await grant(*commands_, timeout);
             if (a.why.error || !owner_)
                 co_return a;
-            leases_->begin(std::string(text(a.content, "ID")),
-                           core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
+            leases_->begin(std::string(text_in(a.content, "ID")),
+                           core::told_time<std::chrono::seconds>(number_in(a.content, "TTL")), sent);
         }
         auto const count_me = transaction_text{{}, {raise_to(leases_->key(), number_, leases_->lease())}, {}}.request();
         auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, timeout);
@@ -148,9 +148,9 @@ asio::awaitable<node_reply> session::open_others()
         co_return why;
     auto const first = co_await watcher_->begin_stream("/v3/watch", watch_message(leases_->key(), key_watch, -1),
                                                        token_, server_->connect_timeout + address_->options.timeout);
-    auto const& result = object(first.content, "result");
+    auto const& result = object_in(first.content, "result");
     if (is_true(result, "canceled"))
-        co_return refusal(json::object{{"error", text(result, "cancel_reason")}}).why;
+        co_return refusal(json::object{{"error", text_in(result, "cancel_reason")}}).why;
     if (first.why.error == errc::node_unreachable)
         co_return node_reply{
             .untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
@@ -208,8 +208,8 @@ asio::awaitable<void> session::keep_lease_alive(std::shared_ptr<session> self)
             s.ask_again_soon();
             continue;
         }
-        s.leases_->renew(std::string(text(a.content, "ID")),
-                         core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
+        s.leases_->renew(std::string(text_in(a.content, "ID")),
+                         core::told_time<std::chrono::seconds>(number_in(a.content, "TTL")), sent);
         s.wake();
     }
 }
@@ -268,22 +268,22 @@ asio::awaitable<void> session::hear(std::shared_ptr<session> self)
         if (a.why.error)
             co_return s.end(a.why);
         s.unanswered_beats_ = 0;
-        s.read(object(a.content, "result"));
+        s.read(object_in(a.content, "result"));
     }
 }
 
 void session::read(json::object const& result)
 {
-    auto const watch = static_cast<std::uint64_t>(number(result, "watch_id"));
+    auto const watch = static_cast<std::uint64_t>(number_in(result, "watch_id"));
     if (is_true(result, "canceled"))
         return owner_->touched(watch, 0);
     for (std::size_t i = 0; owner_; ++i) {
-        auto const& event = object(result, "events", i);
+        auto const& event = object_in(result, "events", i);
         if (event.empty())
             return;
         if (watch == key_watch)
             return lose();
-        owner_->touched(watch, number(object(event, "kv"), "mod_revision"));
+        owner_->touched(watch, number_in(object_in(event, "kv"), "mod_revision"));
     }
 }
 

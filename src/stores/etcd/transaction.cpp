@@ -190,11 +190,11 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
         return r;
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& there = found(of_key(answer, i), 0);
-        if (!there.empty() && !(c.grows() && to_content(bytes(there, "value")).value == c.value))
+        if (!there.empty() && !(c.grows() && to_content(bytes_in(there, "value")).value == c.value))
             r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
     if (!c.has_several_keys() && !r.taken.empty())
-        kit::tell_of_only_key(r, to_content(bytes(found(answer, 0), "value")).value);
+        kit::tell_of_only_key(r, to_content(bytes_in(found(answer, 0), "value")).value);
     return r;
 }
 
@@ -202,8 +202,8 @@ taken_key transaction::taken_key_of(json::object const& answer, std::size_t i, s
 {
     auto const& there = found(answer, 0);
     taken_key k{static_cast<std::uint32_t>(i)};
-    k.remaining =
-        to_content(bytes(there, "value")).ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
+    k.remaining = to_content(bytes_in(there, "value"))
+                      .ttl.value_or(number_in(there, "lease") == 0 ? milliseconds(-1) : s.session);
     k.handed_on = !found(answer, 1).empty();
     if (k.handed_on && (k.remaining.count() < 0 || k.remaining > core::wanted_life))
         k.remaining = core::wanted_life;
@@ -258,8 +258,8 @@ std::optional<node_reply> transaction::grown(json::object const& answer, scope c
     seen_.clear();
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& there = found(of_key(answer, i), 0);
-        seen_.push_back(
-            {number(there, "mod_revision"), !there.empty() && to_content(bytes(there, "value")).value == c.value});
+        seen_.push_back({number_in(there, "mod_revision"),
+                         !there.empty() && to_content(bytes_in(there, "value")).value == c.value});
     }
     return std::nullopt;
 }
@@ -296,7 +296,7 @@ std::optional<node_reply> transaction::raised(json::object const& answer)
     }
     seen_.clear();
     for (std::size_t i = 0; i < c.keys.size(); ++i)
-        seen_.push_back({0, false, to_counter(bytes(found(answer, i), "value"))});
+        seen_.push_back({0, false, to_counter(bytes_in(found(answer, i), "value"))});
     return std::nullopt;
 }
 
@@ -384,12 +384,12 @@ node_reply transaction::inspected(json::object const& answer, scope const& s) co
     details->knows_waiters = true;
     auto const folder = s.layout.all_wanted(command().key()).size();
     for (std::size_t i = 0; !found(answer, 1, i).empty(); ++i)
-        details->waiters.push_back({.contender = bytes(found(answer, 1, i), "key").substr(folder)});
+        details->waiters.push_back({.contender = bytes_in(found(answer, 1, i), "key").substr(folder)});
     auto const& there = found(answer, 0);
     if (there.empty())
         return {.vote = vote::denied, .details = std::move(details)};
-    auto what = to_content(bytes(there, "value"));
-    auto const ttl = what.ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
+    auto what = to_content(bytes_in(there, "value"));
+    auto const ttl = what.ttl.value_or(number_in(there, "lease") == 0 ? milliseconds(-1) : s.session);
     return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl, .details = std::move(details)};
 }
 
@@ -407,9 +407,9 @@ node_reply transaction::scanned(json::object const& answer, scope const& s) cons
 {
     auto listed = std::make_shared<key_details>();
     for (std::size_t i = 0; !found(answer, 0, i).empty(); ++i)
-        listed->keys.push_back(s.layout.key_of(bytes(found(answer, 0, i), "key")));
+        listed->keys.push_back(s.layout.key_of(bytes_in(found(answer, 0, i), "key")));
     node_reply r{.vote = vote::granted};
-    if (is_true(object(object(answer, "responses", 0), "response_range"), "more") && !listed->keys.empty())
+    if (is_true(object_in(object_in(answer, "responses", 0), "response_range"), "more") && !listed->keys.empty())
         r.text = listed->keys.back();
     r.details = std::move(listed);
     return r;

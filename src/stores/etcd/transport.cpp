@@ -112,7 +112,7 @@ asio::awaitable<node_reply> http_transport::open()
     } else {
         limit(server_->connect_timeout);
         resolver_.emplace(executor_);
-        auto const [ec, results] = co_await resolver_->async_resolve(m.host, m.port, as_result);
+        auto const [ec, results] = co_await resolver_->async_resolve(m.host, m.port, runtime::as_result);
         for (auto const& r : results)
             found.push_back(r.endpoint());
         why.text = fmt::format("cannot resolve {}: {}", m.host, silent_ ? "no answer" : ec.message());
@@ -134,7 +134,7 @@ asio::awaitable<node_reply> http_transport::connect(asio::ip::tcp::endpoint wher
     buffer_.reserve(16 * 1024);
     stream_.emplace(executor_);
     limit(server_->connect_timeout);
-    auto const [ec] = co_await stream_->tcp().async_connect(where, as_result);
+    auto const [ec] = co_await stream_->tcp().async_connect(where, runtime::as_result);
     if (ec)
         co_return node_reply{.untouched = true,
                              .error = errc::node_unreachable,
@@ -149,7 +149,7 @@ asio::awaitable<node_reply> http_transport::connect(asio::ip::tcp::endpoint wher
     if (!net::is_address(server_->member.host))  // RFC 6066: a server name is not an address
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
-    auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, as_result);
+    auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, runtime::as_result);
     if (!failed)
         co_return node_reply{};
     auto why = failure(failed, true).why;
@@ -166,12 +166,12 @@ asio::awaitable<answer> http_transport::ask(std::string_view path, std::string b
     auto request = make_request(*server_, path, token);
     request.body() = std::move(body);
     request.prepare_payload();
-    auto const [not_written, written] = co_await http::async_write(*stream_, request, as_result);
+    auto const [not_written, written] = co_await http::async_write(*stream_, request, runtime::as_result);
     if (not_written)
         co_return failure(not_written, false);
     http::response_parser<http::string_body> response;
     response.body_limit(body_max);
-    auto const [not_read, size] = co_await http::async_read(*stream_, buffer_, response, as_result);
+    auto const [not_read, size] = co_await http::async_read(*stream_, buffer_, response, runtime::as_result);
     limit_.cancel();
     if (not_read)
         co_return failure(not_read, false);
@@ -191,7 +191,7 @@ asio::awaitable<answer> http_transport::begin_stream(std::string_view path, std:
     request.set(http::field::connection, "close");
     request.chunked(true);
     http::request_serializer<http::empty_body> serializer(request);
-    auto const [not_written, written] = co_await http::async_write_header(*stream_, serializer, as_result);
+    auto const [not_written, written] = co_await http::async_write_header(*stream_, serializer, runtime::as_result);
     if (not_written)
         co_return failure(not_written, true);
     co_await write(std::move(first));
@@ -206,7 +206,7 @@ asio::awaitable<void> http_transport::write(std::string message)
 {
     message += '\n';
     // The reader reports errors.
-    co_await asio::async_write(*stream_, http::make_chunk(asio::buffer(message)), as_result);
+    co_await asio::async_write(*stream_, http::make_chunk(asio::buffer(message)), runtime::as_result);
 }
 
 asio::awaitable<answer> http_transport::read()
@@ -221,7 +221,7 @@ asio::awaitable<answer> http_transport::read()
         if (response_->is_done())
             co_return body.empty() ? failure(http::error::end_of_stream, true)
                                    : decode(response_->get().result_int(), std::exchange(body, {}));
-        auto const [ec, size] = co_await http::async_read_some(*stream_, buffer_, *response_, as_result);
+        auto const [ec, size] = co_await http::async_read_some(*stream_, buffer_, *response_, runtime::as_result);
         if (ec)
             co_return failure(ec, true);
     }

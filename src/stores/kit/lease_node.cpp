@@ -108,7 +108,7 @@ asio::awaitable<void> lease_node::serve(std::shared_ptr<lease_node> self)
         if (n.closed_)
             co_return;
         n.timers_->pause.expires_after(n.members_.pause());
-        co_await n.timers_->pause.async_wait(as_result);
+        co_await n.timers_->pause.async_wait(runtime::as_result);
     }
 }
 
@@ -210,7 +210,7 @@ asio::awaitable<void> lease_node::run_every_second(std::shared_ptr<lease_node> s
         if (n.closed_)
             co_return;
         n.timers_->look.expires_after(flush_every);
-        co_await n.timers_->look.async_wait(as_result);
+        co_await n.timers_->look.async_wait(runtime::as_result);
     }
 }
 

@@ -133,6 +133,10 @@ void memory_server::set(std::string_view key, std::string_view value, std::chron
     state_->keys.tell(key);
 }
 
+}  // namespace redlock
+
+namespace redlock::stores::memory {
+
 namespace {
 
 class memory_connection final : public node, public std::enable_shared_from_this<memory_connection> {
@@ -334,4 +338,4 @@ std::shared_ptr<node> make_memory_connection(std::string const& name, std::share
     return std::make_shared<memory_connection>(name, std::move(clock));
 }
 
-}  // namespace redlock
+}  // namespace redlock::stores::memory

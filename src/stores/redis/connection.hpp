@@ -50,7 +50,7 @@ public:
         virtual void disconnected() = 0;
         /// The batch holds the replies that arrived; no more will follow.
         virtual void answered(batch&) = 0;
-        virtual void change_read(std::string_view key) = 0;  ///< see transport::owner
+        virtual void push_arrived(std::string_view key) = 0;  ///< see transport::owner
         virtual void changed(std::string_view key) = 0;
         virtual void log(log_level, std::string const& what) const = 0;
 
@@ -123,7 +123,7 @@ public:
 private:
     void connecting() override;
     void answered(std::shared_ptr<batch> const&) override;
-    void change_read(std::string_view key) override { owner_.change_read(key); }
+    void push_arrived(std::string_view key) override { owner_.push_arrived(key); }
     void changed(std::string_view key) override { owner_.changed(key); }
     void ended(node_reply why) override;
 

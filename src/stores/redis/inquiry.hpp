@@ -73,7 +73,7 @@ private:
 
     void connecting() override;
     void answered(std::shared_ptr<batch> const&) override;
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void ended(node_reply why) override;
 

@@ -313,7 +313,7 @@ bool queue::try_again(batch::entry& e, error_code refusal)
     return true;
 }
 
-void queue::change_read(std::string_view key)
+void queue::push_arrived(std::string_view key)
 {
     auto const lock = core::what_changed(key).second;
     for (auto const& b : connection_.in_flight()) {

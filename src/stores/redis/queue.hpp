@@ -54,7 +54,7 @@ public:
 
     /// The server sent a push about a key. If a denied operation has its reply but is not completed yet, its caller
     /// must get the reply first and the change second.
-    void change_read(std::string_view key);
+    void push_arrived(std::string_view key);
 
     void close();
     void abandon();

@@ -186,7 +186,7 @@ private:
 
     void answered(batch& b) override { queue_.answered(b); }
 
-    void change_read(std::string_view key) override { queue_.change_read(key); }
+    void push_arrived(std::string_view key) override { queue_.push_arrived(key); }
 
     void changed(std::string_view key) override
     {

@@ -125,7 +125,7 @@ private:
         }
     }
 
-    void change_read(std::string_view key) override { owner_->change_read(key); }
+    void push_arrived(std::string_view key) override { owner_->push_arrived(key); }
     void changed(std::string_view key) override { owner_->changed(key); }
 
     void ended(node_reply why) override

@@ -233,7 +233,7 @@ private:
         case inbox::event::answered:
             return owner_->answered(inbox_.take_answered());
         case inbox::event::changed:
-            owner_->change_read(inbox_.key());
+            owner_->push_arrived(inbox_.key());
             return note_change(inbox_.key());
         case inbox::event::malformed:
             if (kept_)

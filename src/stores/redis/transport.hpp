@@ -27,9 +27,9 @@ public:
         /// Batch @p b holds the replies that arrived; no more will follow.
         virtual void answered(std::shared_ptr<batch> const& b) = 0;
 
-        /// The server says that @p key has changed; empty: any key may have changed. The transport calls `change_read`
+        /// The server says that @p key has changed; empty: any key may have changed. The transport calls `push_arrived`
         /// as soon as it has read the push. It calls `changed` after the replies that arrived together with the push.
-        virtual void change_read(std::string_view key) = 0;
+        virtual void push_arrived(std::string_view key) = 0;
         virtual void changed(std::string_view key) = 0;
 
         /// The connection has ended, or could not be made. @p why has an error and a text without secrets.

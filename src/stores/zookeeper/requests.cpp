@@ -1,7 +1,6 @@
 #include "stores/zookeeper/transport.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "runtime/as_result.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -90,7 +89,7 @@ void pending::arrive(answer a)
 asio::awaitable<answer> answer_of(std::shared_ptr<pending> p)
 {
     if (!p->answer_)
-        co_await p->is_there_.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await p->is_there_.async_wait(runtime::as_result);
     co_return std::move(*p->answer_);
 }
 

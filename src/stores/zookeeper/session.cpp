@@ -70,7 +70,7 @@ session::session(asio::any_io_executor e, address const& a, session_settings s, 
 asio::awaitable<node_reply> session::visit(member where)
 {
     auto const self = shared_from_this();
-    auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, as_result);
+    auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, runtime::as_result);
     node_reply why{
         .untouched = true, .error = errc::node_unreachable, .text = "cannot resolve its name: " + ec.message()};
     for (auto const& r : results) {
@@ -138,7 +138,7 @@ asio::awaitable<void> session::beat(std::shared_ptr<session> self, std::shared_p
         s.uses_.add(asked, s.timeout_);
         s.owner_->heard(a.zxid);
         s.beat_.expires_after(s.timeout_ / 6);
-        co_await s.beat_.async_wait(as_result);
+        co_await s.beat_.async_wait(runtime::as_result);
     }
 }
 

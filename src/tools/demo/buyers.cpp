@@ -1,10 +1,10 @@
 #include "tools/demo/buyers.hpp"
 
 #include "tools/demo/reports.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -81,7 +81,7 @@ private:
             co_await pause(2ms);
         // Locks that cannot be released now expire after their ttl.
         if (locks_)
-            co_await locks_->async_shutdown(asio::as_tuple(asio::use_awaitable));
+            co_await locks_->async_shutdown(runtime::as_result);
     }
 
     awaitable<void> buyer(std::size_t number)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
@@ -135,7 +135,7 @@ public:
             own.line.push_back(this);
             all_.begin_turns(own);
             if (!place_)
-                co_await timer_->async_wait(as_result);
+                co_await timer_->async_wait(runtime::as_result);
             co_return place_.has_value();
         }
 

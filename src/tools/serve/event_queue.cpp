@@ -1,7 +1,7 @@
 #include "tools/serve/event_queue.hpp"
 
 #include "tools/serve/answer_sizes.hpp"
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 #include "tools/serve/lock_ids.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -76,7 +76,7 @@ asio::awaitable<std::optional<std::string>> event_queue::next(std::uint64_t stre
     bool is_late = false;
     if (!has_news() && !closed_) {
         wake_.expires_after(silence_max);
-        auto const [ec] = co_await wake_.async_wait(as_result);
+        auto const [ec] = co_await wake_.async_wait(runtime::as_result);
         is_late = !ec;
         if (!is_current(stream))
             co_return std::nullopt;

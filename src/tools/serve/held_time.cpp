@@ -3,7 +3,7 @@
 #include "core/key.hpp"
 #include "core/quorum.hpp"
 #include "core/validity.hpp"
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -93,7 +93,7 @@ asio::awaitable<std::pair<error_code, std::optional<clock::time_point>>> held_un
 
 asio::awaitable<bool> has_request(lock_manager& locks, std::string resource, std::vector<std::uint64_t> requests)
 {
-    auto const [ec, seen] = co_await locks.async_inspect(std::move(resource), as_result);
+    auto const [ec, seen] = co_await locks.async_inspect(std::move(resource), runtime::as_result);
     auto const is_one = [&](std::string_view value) {
         return std::ranges::any_of(requests, [&](auto request) {
             auto const digits = core::in_hex(request);

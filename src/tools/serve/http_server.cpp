@@ -1,6 +1,6 @@
 #include "tools/serve/http_server.hpp"
 
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 #include "tools/serve/peer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -168,19 +168,19 @@ asio::awaitable<void> http_server::accept()
     asio::steady_timer pause(executor_);
     while (!stopping_) {
         if (connections_.is_full()) {
-            co_await acceptor_.async_wait(asio::socket_base::wait_read, as_result);
+            co_await acceptor_.async_wait(asio::socket_base::wait_read, runtime::as_result);
             connections_.make_room();  // HTTP lets a server close idle connections at any time
             room_.expires_after(10ms);
-            co_await room_.async_wait(as_result);
+            co_await room_.async_wait(runtime::as_result);
             continue;
         }
         auto const& thread = of_connections_[accepted_++ % of_connections_.size()];
-        auto [ec, s] = co_await acceptor_.async_accept(thread, as_result);
+        auto [ec, s] = co_await acceptor_.async_accept(thread, runtime::as_result);
         if (stopping_)
             co_return;
         if (ec) {  // such as too many open files
             pause.expires_after(100ms);
-            co_await pause.async_wait(as_result);
+            co_await pause.async_wait(runtime::as_result);
             continue;
         }
         start(std::move(s));

@@ -1,6 +1,6 @@
 #include "tools/serve/lock_requests.hpp"
 
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 #include "tools/serve/fields.hpp"
 #include "tools/serve/held_time.hpp"
 #include "tools/serve/lock_ids.hpp"
@@ -247,7 +247,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
         co_return std::move(*refusal);
     client_loads::place const long_one(all_.loads, c.client, {.waits = how.wait > 0ms ? 1u : 0u});
     waiting_requests::place const waits(all_.waiting, names, {.owner = label, .note = note, .mode = mode});
-    auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
+    auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, runtime::as_result);
     if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
         throw wrong_field(l.report()->message);
     if (ec)
@@ -309,7 +309,7 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
                               .may_be_resumed = true,
                               .explain = true,
                               .new_token = new_token};
-    auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
+    auto [ec, l] = co_await all_.locks.async_resume(ticket, how, runtime::as_result);
     if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
         throw wrong_field(l.report()->message);
     if (ec == errc::lost || ec == errc::not_held || ec == errc::contended)
@@ -361,7 +361,7 @@ std::optional<answer> lock_requests::keep(call const& c, lock_ticket const& tick
 asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string token, milliseconds ttl)
 {
     auto const extended = all_.open_sessions.find_lock(token);
-    auto const [ec] = co_await extended->handle.async_extend(ttl, as_result);
+    auto const [ec] = co_await extended->handle.async_extend(ttl, runtime::as_result);
     if (ec == errc::invalid_argument)
         throw wrong_field("ttl_ms is " + std::to_string(ttl.count()) + ", but must be 20 to "
                           + std::to_string(all_.limits.ttl.count()) + ", and more than the time to wait for a node");
@@ -393,11 +393,11 @@ asio::awaitable<answer> lock_requests::release(call const& c)
 asio::awaitable<error_code> lock_requests::end_of(lock_ticket const& t)
 {
     if (auto const kept = all_.open_sessions.take(t.token)) {
-        auto const [failed] = co_await kept->handle.async_release(as_result);
+        auto const [failed] = co_await kept->handle.async_release(runtime::as_result);
         co_return failed;
     }
     all_.loads.remove_lock(t.token);
-    auto const [ec] = co_await all_.locks.async_release(t, as_result);
+    auto const [ec] = co_await all_.locks.async_release(t, runtime::as_result);
     co_return ec;
 }
 
@@ -457,7 +457,7 @@ asio::awaitable<answer> lock_requests::inspect_name(call const& c, std::string n
 {
     if (!all_.who.permits(c.client, &grant::reads, name))
         co_return forbidden(c.r, "read", name);
-    auto [ec, info] = co_await all_.locks.async_inspect(name, as_result);
+    auto [ec, info] = co_await all_.locks.async_inspect(name, runtime::as_result);
     if (ec == errc::invalid_argument)
         throw wrong_field(right_name);
     if (ec)
@@ -498,8 +498,8 @@ asio::awaitable<answer> lock_requests::list(call const& c)
     bool is_over = false;
     for (std::size_t seen = 0; !is_over;) {
         auto const size = std::min(limit - seen, piece_of(locks));
-        auto [ec, page] =
-            co_await all_.locks.async_list(escaped(prefix) + '*', {.page_size = size, .from = next}, as_result);
+        auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', {.page_size = size, .from = next},
+                                                         runtime::as_result);
         if (ec == errc::invalid_argument)
             throw wrong_field(
                 "prefix must have at most 511 bytes, in which each of *?[\\ counts twice, and from must be "
@@ -529,7 +529,7 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
             c.r, http::status::precondition_required, "no-condition", "If-Match is missing",
             "Inspect the lock, and send its entity tag in If-Match, to break only what you have seen. \"*\" "
             "is no entity tag.");
-    auto [failed, seen] = co_await all_.locks.async_inspect(c.name(), as_result);
+    auto [failed, seen] = co_await all_.locks.async_inspect(c.name(), runtime::as_result);
     if (failed == errc::invalid_argument)
         throw wrong_field(right_name);
     if (failed)
@@ -538,7 +538,7 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
         co_return forbidden(c.r, "break", c.name());
     if (!matches(c.r, [&](std::string_view tag) { return has_etag(seen, all_.ids, tag); }))
         co_return not_matching(c.r);
-    auto [ec, info] = co_await all_.locks.async_break(seen, as_result);
+    auto [ec, info] = co_await all_.locks.async_break(seen, runtime::as_result);
     if (!ec || info.deleted > 0)  // also if too few nodes have answered
         all_.log.broke(client_in_words(all_, c), seen, info);
     if (ec == errc::not_held || ec == errc::invalid_argument)

@@ -1,7 +1,7 @@
 #include "tools/serve/session.hpp"
 
 #include "tools/serve/answers.hpp"
-#include "tools/serve/as_result.hpp"
+#include "runtime/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -105,7 +105,8 @@ asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
         }
         auto const next = std::max(until - l->ttl * 5 / 8, now + std::max<clock::duration>(l->ttl / 24, 1ms));
         l->timer.expires_after((is_expiring ? next : std::min(next, half)) - now);
-        auto const ended = co_await (l->handle.async_wait_lost(as_result) || l->timer.async_wait(as_result));
+        auto const ended =
+            co_await (l->handle.async_wait_lost(runtime::as_result) || l->timer.async_wait(runtime::as_result));
         auto const* const lost = std::get_if<0>(&ended);
         if (lost && std::get<0>(*lost) == errc::lost && holds(*l)) {
             take(l->ticket.token);
@@ -121,7 +122,7 @@ asio::awaitable<void> session::look_for_waiters()
 {
     while (!over_ && !locks_.empty()) {
         look_timer_.expires_after(look_time);
-        co_await look_timer_.async_wait(as_result);
+        co_await look_timer_.async_wait(runtime::as_result);
         auto const all = locks_;
         for (auto const& [token, l] : all)
             co_await look_for_waiters_of(*l);
@@ -139,7 +140,7 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
             break;
         if (!who_.permits(client_, &grant::reads, name))
             continue;
-        auto [ec, info] = co_await manager_.async_inspect(name, as_result);
+        auto [ec, info] = co_await manager_.async_inspect(name, runtime::as_result);
         if (ec)
             co_return;
         auto const [first, last] = waiting_.all().equal_range(name);

@@ -24,7 +24,7 @@ asio::posix::stream_descriptor watched_input(asio::any_io_executor const& execut
 asio::awaitable<void> wait_for_ever()
 {
     asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
-    co_await timer.async_wait(as_result);
+    co_await timer.async_wait(runtime::as_result);
 }
 
 }  // namespace redlock::cli

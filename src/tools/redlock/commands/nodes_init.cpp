@@ -177,14 +177,14 @@ bool has_obstacle(look_for_locks const& l)
 asio::awaitable<int> found(lock_manager& locks, settings const& s)
 {
     founding_report out(s);
-    co_await locks.async_inspect("=init", as_result);  // makes the manager connect to every node
+    co_await locks.async_inspect("=init", runtime::as_result);  // makes the manager connect to every node
     auto const now = locks.stats();
     if (!all_vote(now) && all_are_connected(now)) {
         auto const seen = co_await look(locks);
         if (has_obstacle(seen) && !all_vote(locks.stats()))  // another call may have founded the set meanwhile
             co_return refuse_because_of(seen, out);
     }
-    auto const [ec, report] = co_await locks.async_found(as_result);
+    auto const [ec, report] = co_await locks.async_found(runtime::as_result);
     for (auto const& n : report.nodes)
         out.add(n.name, n.vote == vote::granted, cause_in_words(n));
     if (!ec) {

@@ -112,12 +112,12 @@ asio::awaitable<void> stop(lock_manager& locks, serve::api& api, serve::http_ser
     server.stop();
     asio::steady_timer timer(co_await asio::this_coro::executor);
     auto const end = std::chrono::steady_clock::now() + drain;
-    co_await locks.async_shutdown(as_result);
+    co_await locks.async_shutdown(runtime::as_result);
     while (!server.is_idle()) {
         if (std::chrono::steady_clock::now() >= end)
             server.close();
         timer.expires_after(10ms);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
 }
 
@@ -126,13 +126,13 @@ asio::awaitable<void> stop(lock_manager& locks, serve::api& api, serve::http_ser
 asio::awaitable<bool> tell_of_readiness(lock_manager& locks, settings const& s)
 {
     if (s.locks.restart_guard == restart_guard::automatic)
-        co_await locks.async_found(as_result);  // otherwise /readyz would wait for the first request
+        co_await locks.async_found(runtime::as_result);  // otherwise /readyz would wait for the first request
     asio::steady_timer timer(co_await asio::this_coro::executor);
     auto const is_known = [](node_stats const& n) { return n.connected || n.last_error; };
     auto const end = std::chrono::steady_clock::now() + s.locks.connect_timeout;
     while (!std::ranges::all_of(locks.stats().nodes, is_known) && std::chrono::steady_clock::now() < end) {
         timer.expires_after(5ms);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
     serve::readiness const now(locks.stats().nodes);
     if (!now.is_ready())
@@ -205,7 +205,7 @@ asio::awaitable<void> read_again_after(asio::signal_set& hangup, served_files co
                                        serve::http_server& server)
 {
     for (;;) {
-        auto const [ec, number] = co_await hangup.async_wait(as_result);
+        auto const [ec, number] = co_await hangup.async_wait(runtime::as_result);
         if (ec)
             co_return;
         read_again(files, api, server);
@@ -237,11 +237,11 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, served_file
     } catch (boost::system::system_error const& e) {
         throw early_exit(failed, fmt::format("redlock serve: {}: {}", how.address, e.code().message()));
     }
-    co_await locks.async_inspect("=serve", as_result);  // makes the manager connect to the nodes
+    co_await locks.async_inspect("=serve", runtime::as_result);  // makes the manager connect to the nodes
     remark(fmt::format("redlock serve: {}\n", server->url()));
     tell_of_connections(how, limits.connections_of_all);
     asio::signal_set ends(executor, SIGINT, SIGTERM);
-    co_await ((ends.async_wait(as_result) && tell_of_readiness(locks, s))
+    co_await ((ends.async_wait(runtime::as_result) && tell_of_readiness(locks, s))
               || read_again_after(hangup, files, api, *server));
     ends.async_wait([&ends](boost::system::error_code ec, int number) {  // the second signal ends the process at once
         if (!ec) {

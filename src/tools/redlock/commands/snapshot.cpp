@@ -3,9 +3,8 @@
 #include "tools/redlock/locks/looking.hpp"
 #include "tools/redlock/args/output.hpp"
 #include "tools/redlock/locks/with_locks.hpp"
+#include "runtime/as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
@@ -123,7 +122,7 @@ asio::awaitable<snapshot> take_snapshot(servers& all, settings const& how, view_
         keep_first(s.first, what.rows);
         return true;
     });
-    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+    co_await locks.async_shutdown(runtime::as_result);
     auto const counts = co_await count_commands(all);
     s.ended = steady_clock::now();
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -63,7 +63,7 @@ asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const
 asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl,
                                       settings const& s)
 {
-    auto [ec, resumed] = co_await locks.async_resume(ticket, {.ttl = ttl, .explain = true}, as_result);
+    auto [ec, resumed] = co_await locks.async_resume(ticket, {.ttl = ttl, .explain = true}, runtime::as_result);
     if (ec)
         co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(*resumed.report()),
                          resumed.report()->message, s);
@@ -75,7 +75,7 @@ asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ti
 
 asio::awaitable<int> give_back(lock_manager& locks, lock_ticket const& ticket, settings const& s)
 {
-    auto [ec] = co_await locks.async_release(ticket, as_result);
+    auto [ec] = co_await locks.async_release(ticket, runtime::as_result);
     if (!ec)
         co_return done;
     co_return refuse(status_of(ec),

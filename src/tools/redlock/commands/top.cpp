@@ -42,7 +42,7 @@ asio::awaitable<void> key_q()
     error_code ec;
     auto keys = watched_input(co_await asio::this_coro::executor, ec);
     while (!ec && ::isatty(STDIN_FILENO)) {
-        std::tie(ec) = co_await keys.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+        std::tie(ec) = co_await keys.async_wait(asio::posix::stream_descriptor::wait_read, runtime::as_result);
         char key = 'q';
         if (!ec && (::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q'))
             co_return;
@@ -58,7 +58,7 @@ asio::awaitable<int> signal_to_end(screen& shown)
     signals.add(SIGTSTP);
     signals.add(SIGWINCH);
     for (;;) {
-        auto [ec, number] = co_await signals.async_wait(as_result);
+        auto [ec, number] = co_await signals.async_wait(runtime::as_result);
         if (ec || (number != SIGTSTP && number != SIGWINCH))
             co_return number;
         if (number == SIGTSTP)

@@ -96,7 +96,7 @@ asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
     std::exception_ptr thrown;
-    auto const end = co_await (keep_exception(examine(s, how), thrown) || ends.async_wait(as_result));
+    auto const end = co_await (keep_exception(examine(s, how), thrown) || ends.async_wait(runtime::as_result));
     if (end.index() == 1)
         co_return by_signal + std::get<1>(std::get<1>(end));
     if (thrown)

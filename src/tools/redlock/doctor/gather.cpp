@@ -55,7 +55,8 @@ asio::awaitable<std::vector<asio::ip::address>> addresses_of(server_place place,
     if (place.host.empty())
         co_return all;
     asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
-    auto [ec, places] = co_await within(limit, resolver.async_resolve(place.host, place.port, as_result));
+    auto [ec, places] =
+        co_await runtime::within(limit, resolver.async_resolve(place.host, place.port, runtime::as_result));
     for (auto const& p : places)
         all.push_back(p.endpoint().address());
     co_return all;
@@ -222,7 +223,7 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     if (auto counters = delete_counters(d); !counters.empty())
         co_await s.ask_all(std::move(counters));
     if (d.compares_clocks)
-        co_await second_look.async_wait(as_result);
+        co_await second_look.async_wait(runtime::as_result);
     f.last_time = co_await read_clock(s, f);
 }
 

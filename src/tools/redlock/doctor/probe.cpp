@@ -47,7 +47,7 @@ asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_o
 {
     options.ttl = probe_ttl;
     options.explain = true;
-    auto [ec, held] = co_await locks.async_acquire(std::move(names), options, as_result);
+    auto [ec, held] = co_await locks.async_acquire(std::move(names), options, runtime::as_result);
     if (ec)
         fail(p, std::move(step), *held.report());
     else
@@ -79,9 +79,9 @@ asio::awaitable<error_code> release_for(lock_manager& other, lock& held)
     };
     while (!has_asked() && clock::now() < end) {
         timer.expires_after(5ms);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
-    auto [ec] = co_await held.async_release(as_result);
+    auto [ec] = co_await held.async_release(runtime::as_result);
     co_return ec;
 }
 
@@ -94,7 +94,7 @@ asio::awaitable<void> try_alone(lock_manager& ours, lock_manager& theirs, demand
     }
     if (!first)
         co_return;
-    auto [not_extended] = co_await first.async_extend(probe_ttl, as_result);
+    auto [not_extended] = co_await first.async_extend(probe_ttl, runtime::as_result);
     if (!took(p, not_extended, "extended"))
         co_return;
     auto const token = first.fencing_token();
@@ -105,7 +105,7 @@ asio::awaitable<void> try_alone(lock_manager& ours, lock_manager& theirs, demand
     if (d.used.fencing
         && !took(p, token > 0 && second.fencing_token() > token ? error_code() : errc::unsupported, "fenced"))
         co_return;
-    auto [also_not] = co_await second.async_release(as_result);
+    auto [also_not] = co_await second.async_release(runtime::as_result);
     took(p, not_released ? not_released : also_not, "released");
 }
 
@@ -119,7 +119,7 @@ asio::awaitable<void> try_together(lock_manager& ours, lock_manager& theirs, dem
     for (auto* l : {&first, &second}) {
         if (!*l)
             continue;
-        auto [ec] = co_await l->async_release(as_result);
+        auto [ec] = co_await l->async_release(runtime::as_result);
         if (ec && p.failed_at.empty())
             took(p, ec, "released by its readers");
     }
@@ -130,7 +130,7 @@ asio::awaitable<void> try_several(lock_manager& ours, demands const& d, probe_fa
     auto held = co_await acquire(ours, several(d), {.wait = wait_max}, p, "acquired together with another lock");
     if (!held)
         co_return;
-    if (auto [ec] = co_await held.async_release(as_result); ec)
+    if (auto [ec] = co_await held.async_release(runtime::as_result); ec)
         took(p, ec, "released together with another lock");
 }
 
@@ -159,8 +159,8 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::manager_options c, 
     probe_facts p;
     lock_manager ours(executor, c), theirs(executor, c);
     co_await try_all(ours, theirs, d, p);
-    co_await ours.async_shutdown(as_result);
-    co_await theirs.async_shutdown(as_result);
+    co_await ours.async_shutdown(runtime::as_result);
+    co_await theirs.async_shutdown(runtime::as_result);
     co_return p;
 }
 
@@ -169,21 +169,21 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::manager_options 
     c.fencing = d.used.fencing;
     auto const executor = co_await asio::this_coro::executor;
     lock_manager all(executor, c);
-    co_await all.async_inspect(d.probe, as_result);  // makes the manager connect to every node
+    co_await all.async_inspect(d.probe, runtime::as_result);  // makes the manager connect to every node
     asio::steady_timer timer(executor);
     auto const is_known = [](node_stats const& n) { return n.connected || n.last_error; };
     auto const end = clock::now() + c.connect_timeout + c.node_timeout;
     while (!std::ranges::all_of(all.stats().nodes, is_known) && clock::now() < end) {
         timer.expires_after(5ms);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
     // Further attempts show whether the server ends each connection at HELLO.
     auto const is_away = [](node_stats const& n) { return !n.connected && n.last_error == errc::node_unreachable; };
     auto const further = clock::now() + further_attempts;
     while (std::ranges::any_of(all.stats().nodes, is_away) && clock::now() < further) {
         timer.expires_after(50ms);
-        co_await timer.async_wait(as_result);
-        co_await all.async_inspect(d.probe, as_result);
+        co_await timer.async_wait(runtime::as_result);
+        co_await all.async_inspect(d.probe, runtime::as_result);
     }
     std::vector<vote_facts> votes;
     for (auto const& n : all.stats().nodes)
@@ -192,7 +192,7 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::manager_options 
                          .reason = n.reason,
                          .error = n.connected ? error_code() : n.last_error,
                          .message = n.last_message.empty() && n.last_error ? n.last_error.message() : n.last_message});
-    co_await all.async_shutdown(as_result);
+    co_await all.async_shutdown(runtime::as_result);
     auto const is_new = [](vote_facts const& v) {
         return v.quarantine.count() > 0 && v.reason == quarantine_reason::fresh;
     };
@@ -214,7 +214,7 @@ asio::awaitable<waits> ask_for_waits(redlock::manager_options c, demands d)
     c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
     lock_manager all(co_await asio::this_coro::executor, c);
     auto seen = co_await read_waits(all, "*", "doctor", d.keys_max);
-    co_await all.async_shutdown(as_result);
+    co_await all.async_shutdown(runtime::as_result);
     co_return seen;
 }
 

@@ -79,7 +79,7 @@ asio::awaitable<void> tell_holders(lock_source& locks, how_to_acquire const& how
     auto const begun = clock::now();
     for (auto pause = 1s; !(co_await asio::this_coro::cancellation_state).cancelled(); pause = 10s) {
         timer.expires_after(pause);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
         auto const all = co_await look_at_holders(locks, how.keys);
         auto const waited = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begun).count();
         for (auto const& held : all)
@@ -110,7 +110,7 @@ asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s,
             timer.expires_after(due - clock::now());
         else
             timer.expires_at(asio::steady_timer::time_point::max());
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
     watch.changed = {};
 }
@@ -189,7 +189,7 @@ void how_to_acquire::check(command_line const& line, manager_options const& c) c
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number)
 {
     while (number == 0) {
-        auto const [ec, which] = co_await signals.async_wait(as_result);
+        auto const [ec, which] = co_await signals.async_wait(runtime::as_result);
         if (ec)
             co_return;
         if (which == SIGHUP || which == SIGINT || which == SIGQUIT || which == SIGTERM)

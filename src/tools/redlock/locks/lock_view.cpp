@@ -2,15 +2,14 @@
 
 #include "tools/redlock/args/output.hpp"
 #include "core/key.hpp"
+#include "events/utc_text.hpp"
 
 #include <boost/json/value.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -44,9 +43,10 @@ milliseconds now()
 // The age of a hold. Its begin is by the clock of another machine, which may be ahead.
 milliseconds age_of(milliseconds since) { return std::max(now() - since, milliseconds(0)); }
 
-std::tm in_utc(milliseconds t) { return fmt::gmtime(static_cast<std::time_t>(t.count() / 1000)); }
-
-std::string iso_8601(milliseconds t) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", in_utc(t)); }
+std::string in_utc(milliseconds since_1970)
+{
+    return events::utc_text(std::chrono::sys_time<milliseconds>(since_1970));
+}
 
 }  // namespace
 
@@ -58,10 +58,10 @@ std::string_view to_string(lock_state s)
 
 hold_words words_in(std::string_view value)
 {
-    constexpr std::uint64_t year_10000 = 253'402'300'800'000;  // another client may have written any number
     auto const by = core::holder_in(value);
     hold_words words{.owner = std::string(by.owner), .note = std::string(by.note)};
-    if (by.since != 0 && by.since < year_10000)
+    // Another client may have written any number.
+    if (by.since != 0 && by.since < static_cast<std::uint64_t>(milliseconds(events::year_10000).count()))
         words.since = milliseconds(by.since);
     return words;
 }
@@ -129,10 +129,11 @@ std::string since_of(hold_words const& by)
 {
     if (!by.since)
         return {};
-    auto const then = in_utc(*by.since), today = in_utc(now());
-    bool const is_today = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    constexpr std::string_view date = "2026-11-27T";
+    auto const then = in_utc(*by.since);
+    bool const is_today = then.starts_with(in_utc(now()).substr(0, date.size()));
     auto const age = age_of(*by.since);
-    return fmt::format("{} ({})", is_today ? fmt::format("{:%H:%M:%SZ}", then) : iso_8601(*by.since),
+    return fmt::format("{} ({})", is_today ? then.substr(date.size()) : then,
                        age < std::chrono::seconds(1) ? "just now" : in_words(age) + " ago");
 }
 
@@ -155,7 +156,7 @@ boost::json::value json_of_text(std::string_view text)
 void add_words(boost::json::object& to, hold_words const& by)
 {
     to["note"] = json_of_text(by.note);
-    to["since"] = by.since ? boost::json::value(iso_8601(*by.since)) : boost::json::value(nullptr);
+    to["since"] = by.since ? boost::json::value(in_utc(*by.since)) : boost::json::value(nullptr);
     to["age_ms"] = by.since ? boost::json::value(age_of(*by.since).count()) : boost::json::value(nullptr);
 }
 

@@ -3,9 +3,8 @@
 #include "tools/redlock/args/early_exit.hpp"
 #include "tools/redlock/args/exit_status.hpp"
 #include "tools/redlock/args/output.hpp"
+#include "runtime/as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
 
 #include <fmt/format.h>
@@ -21,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto as_result_of_call = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t locks_at_once = 500;
 // The key with which a manager tests a server and its own permissions while it connects. It is no lock.
 constexpr std::string_view trial = "=trial";
@@ -49,7 +47,7 @@ settings for_looking(settings s)
 
 asio::awaitable<lock_view> look_at(lock_manager& locks, std::string key, std::string_view command)
 {
-    auto [ec, info] = co_await locks.async_inspect(std::move(key), as_result_of_call);
+    auto [ec, info] = co_await locks.async_inspect(std::move(key), runtime::as_result);
     must_be_answered(ec, command);
     co_return view_of(std::move(info));
 }
@@ -61,7 +59,7 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
     std::string next;
     do {
         auto [ec, page] =
-            co_await locks.async_list(glob, {.page_size = locks_at_once, .from = next}, as_result_of_call);
+            co_await locks.async_list(glob, {.page_size = locks_at_once, .from = next}, runtime::as_result);
         must_be_answered(ec, command, ec == errc::invalid_argument ? ": a pattern has at most 512 bytes" : "");
         add_errors(nodes, std::move(page.nodes));
         next = std::move(page.next);

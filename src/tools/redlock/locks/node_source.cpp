@@ -13,25 +13,25 @@ namespace redlock::cli {
 
 asio::awaitable<error_code> node_locks::extend(std::chrono::milliseconds ttl)
 {
-    auto const [ec] = co_await lock_.async_extend(ttl, as_result);
+    auto const [ec] = co_await lock_.async_extend(ttl, runtime::as_result);
     co_return ec;
 }
 
 asio::awaitable<error_code> node_locks::release()
 {
-    auto const [ec] = co_await lock_.async_release(as_result);
+    auto const [ec] = co_await lock_.async_release(runtime::as_result);
     co_return ec;
 }
 
 asio::awaitable<bool> node_locks::wait_lost()
 {
-    auto const [ec] = co_await lock_.async_wait_lost(as_result);
+    auto const [ec] = co_await lock_.async_wait_lost(runtime::as_result);
     co_return ec == errc::lost;
 }
 
 asio::awaitable<acquired> node_source::ask(how_to_acquire const& how)
 {
-    auto [ec, held] = co_await locks_.async_acquire(resource_set(how.keys), how.options(), as_result);
+    auto [ec, held] = co_await locks_.async_acquire(resource_set(how.keys), how.options(), runtime::as_result);
     auto const& report = *held.report();
     acquired result{.status = status_of(report), .message = report.message + ways_out(report.nodes)};
     result.is_unanswered = ec == errc::no_quorum && !lasting_status_of(report.nodes, [](auto&) { return true; });
@@ -57,7 +57,7 @@ asio::awaitable<deletion> node_source::take_away(lock_view const&, lock_info mea
         std::ranges::any_of(meant.nodes, [](auto const& n) { return n.locked && n.mode == mode::shared; });
     if (is_shared && meant.readers.empty())
         co_return co_await delete_nobodys(std::move(meant));
-    auto [ec, told] = co_await locks_.async_break(std::move(meant), as_result);
+    auto [ec, told] = co_await locks_.async_break(std::move(meant), runtime::as_result);
     deletion result{.error = ec, .nodes = std::move(told.nodes)};
     co_return result;
 }
@@ -66,7 +66,7 @@ asio::awaitable<deletion> node_source::take_away(lock_view const&, lock_info mea
 asio::awaitable<deletion> node_source::delete_nobodys(lock_info seen)
 {
     seen.readers.emplace_back();
-    auto [ec, told] = co_await locks_.async_break(seen, as_result);
+    auto [ec, told] = co_await locks_.async_break(seen, runtime::as_result);
     auto const now = co_await look_at(seen.resource);
     for (std::size_t i = 0; i < told.nodes.size(); ++i)
         told.nodes[i].deleted = told.nodes[i].deleted

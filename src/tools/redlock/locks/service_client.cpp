@@ -160,7 +160,8 @@ asio::awaitable<service_client::presence> service_client::look_at_one(std::size_
     presence p{.answer = {.from = to.url.name()}};
     asio::steady_timer timer(executor_, limit);
     auto const question = service_requests::health();
-    auto const first = co_await (exchange(executor_, to, question, limit, p.answer) || timer.async_wait(as_result));
+    auto const first =
+        co_await (exchange(executor_, to, question, limit, p.answer) || timer.async_wait(runtime::as_result));
     if (first.index() == 1 && !p.is_there()) {
         p.answer.trouble = "no answer within " + in_words(limit);
         p.answer.is_late = true;
@@ -190,7 +191,7 @@ asio::awaitable<service_answer> service_client::ask_once(std::size_t instance, s
     service_answer a{.from = to.url.name()};
     asio::steady_timer timer(executor_, q.limit);
     auto const first = co_await (exchange(executor_, to, q, std::min(q.limit, connect_timeout_), a)
-                                 || timer.async_wait(as_result)
+                                 || timer.async_wait(runtime::as_result)
                                  || wait_for_silence(instance, !q.idempotency_key.empty()));
     if (first.index() != 0 && a.status == 0) {
         a.trouble = first.index() == 1 ? "no answer within " + in_words(q.limit) : "it stands still";
@@ -226,7 +227,7 @@ asio::awaitable<void> service_client::wait_for_silence(std::size_t instance, boo
 asio::awaitable<void> service_client::pause(milliseconds d) const
 {
     asio::steady_timer timer(executor_, d);
-    co_await timer.async_wait(as_result);
+    co_await timer.async_wait(runtime::as_result);
 }
 
 // A request with the same key but without a body acquires nothing. The service refuses the key if it belongs to a lock,

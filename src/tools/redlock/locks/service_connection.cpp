@@ -46,7 +46,8 @@ asio::awaitable<std::string> service_connection::open(std::chrono::milliseconds 
     if (!trouble.empty() || !url_.has_tls)
         co_return trouble;
     SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str());
-    auto const [refused] = co_await within(limit, stream_.async_handshake(asio::ssl::stream_base::client, as_result));
+    auto const [refused] =
+        co_await runtime::within(limit, stream_.async_handshake(asio::ssl::stream_base::client, runtime::as_result));
     co_return words_of(refused, limit);
 }
 
@@ -64,7 +65,7 @@ asio::awaitable<std::string> service_connection::connect(std::chrono::millisecon
         auto const port = net::to_number(url_.port, 1, 65'535).value_or(0);
         place = asio::ip::tcp::endpoint(asio::ip::make_address(found.address), static_cast<unsigned short>(port));
     }
-    auto const [failure] = co_await within(limit, socket().async_connect(place, as_result));
+    auto const [failure] = co_await runtime::within(limit, socket().async_connect(place, runtime::as_result));
     co_return words_of(failure, limit);
 }
 

@@ -84,11 +84,11 @@ asio::awaitable<error_code> exchange(service_connection& connection, service_ins
     answer.header_limit(header_max);
     auto const message = message_of(q, to.url);
     a.sent = clock::now();
-    auto const [unsent, sent] = co_await http::async_write(connection, message, as_result);
+    auto const [unsent, sent] = co_await http::async_write(connection, message, runtime::as_result);
     if (unsent)
         co_return unsent;
     boost::beast::flat_buffer input;
-    auto const [unread, size] = co_await http::async_read(connection, input, answer, as_result);
+    auto const [unread, size] = co_await http::async_read(connection, input, answer, runtime::as_result);
     connection.is_kept = !unread && answer.keep_alive() && input.size() == 0;
     a.is_reached = true;
     if (!unread)

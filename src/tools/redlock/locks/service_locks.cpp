@@ -97,7 +97,7 @@ asio::awaitable<void> service_locks::state::sleep(std::shared_ptr<state> self, c
         std::list<asio::steady_timer*>::iterator const place;
     };
     bed here(*self, d);
-    co_await here.timer.async_wait(as_result);
+    co_await here.timer.async_wait(runtime::as_result);
 }
 
 // After a third of the ttl, there is time for two rounds over all instances.

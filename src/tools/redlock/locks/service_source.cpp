@@ -98,7 +98,7 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
         if (has_waited && !is_quiet_ && !std::exchange(is_told, true))
             say(fmt::format("redlock {}: waiting: {}", command_, answer.words()));
         timer.expires_after(answer.status == 429 ? 1s : 500ms);
-        co_await timer.async_wait(as_result);
+        co_await timer.async_wait(runtime::as_result);
     }
 }
 

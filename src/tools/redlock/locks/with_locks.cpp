@@ -3,11 +3,10 @@
 #include "tools/redlock/args/early_exit.hpp"
 #include "tools/redlock/args/exit_status.hpp"
 #include "tools/redlock/args/server_place.hpp"
+#include "runtime/as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +29,7 @@ asio::awaitable<int> run_and_stop(lock_manager& locks, std::function<asio::await
     } catch (...) {
         thrown = std::current_exception();
     }
-    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+    co_await locks.async_shutdown(runtime::as_result);
     if (thrown)
         std::rethrow_exception(thrown);
     co_return status;

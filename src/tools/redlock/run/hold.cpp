@@ -40,13 +40,13 @@ asio::awaitable<void> end_of_input()
     std::array<char, 512> ignored;
     asio::steady_timer timer(executor);
     while (!ec) {
-        std::tie(ec) = co_await input.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+        std::tie(ec) = co_await input.async_wait(asio::posix::stream_descriptor::wait_read, runtime::as_result);
         auto const size = ec ? -1 : ::read(STDIN_FILENO, ignored.data(), ignored.size());
         if (size == 0)
             co_return;
         if (!ec && size < 0) {
             timer.expires_after(std::chrono::seconds(1));
-            std::tie(ec) = co_await timer.async_wait(as_result);
+            std::tie(ec) = co_await timer.async_wait(runtime::as_result);
         }
     }
     co_await wait_for_ever();
@@ -61,7 +61,7 @@ asio::awaitable<int> hold_until_told(lock_source& locks, how_to_acquire const& h
     if (!got.held)
         co_return refuse(got.status, got.message, s);
     print(fmt::format("{}\n", fmt::join(got.held->resources(), " ")));
-    auto const end = co_await (got.held->wait_lost() || ends.async_wait(as_result) || end_of_input());
+    auto const end = co_await (got.held->wait_lost() || ends.async_wait(runtime::as_result) || end_of_input());
     if (end.index() == 0)
         co_return refuse(lock_lost, fmt::format("redlock hold: {} is lost", fmt::join(got.held->resources(), ", ")), s);
     auto const ec = co_await got.held->release();

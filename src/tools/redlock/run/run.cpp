@@ -189,7 +189,7 @@ private:
                           || std::ranges::none_of(seen->info.nodes, [](auto& n) { return n.error.failed(); });
                 if (!is_last) {
                     pause.expires_after(50ms);
-                    co_await pause.async_wait(as_result);
+                    co_await pause.async_wait(runtime::as_result);
                 }
             }
         }
@@ -291,7 +291,8 @@ private:
         }
         int number = 0;
         asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
-        auto const first = co_await (timer.async_wait(as_result) || held.wait_lost() || wait_for_end(signals, number));
+        auto const first =
+            co_await (timer.async_wait(runtime::as_result) || held.wait_lost() || wait_for_end(signals, number));
         co_return first.index() != 1;
     }
 

@@ -1,11 +1,10 @@
 #include "tools/redlock/run/supervisor.hpp"
 
 #include "tools/redlock/args/output.hpp"
+#include "runtime/as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,7 +87,7 @@ asio::awaitable<void> supervisor::sleep(clock::duration d)
     } else {
         wake_.expires_after(d);
     }
-    co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await wake_.async_wait(runtime::as_result);
     if (options_.test_clock)
         options_.test_clock->forget(due);
 }

@@ -4,6 +4,7 @@
 #include "tools/redlock/args/stores.hpp"
 #include "net/secrets.hpp"
 #include "net/url.hpp"
+#include "runtime/as_result.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/hello.hpp"
 #include "stores/redis/transport.hpp"
@@ -11,7 +12,6 @@
 
 #include <redlock/lock_manager.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -110,7 +110,7 @@ struct server::connection final : stores::redis::transport::owner {
             co_await asio::post(asio::use_awaitable);
         while (is_cut) {
             answer_comes.expires_after(limits.connect);
-            co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+            co_await answer_comes.async_wait(runtime::as_result);
         }
     }
 
@@ -131,7 +131,7 @@ struct server::connection final : stores::redis::transport::owner {
             is_open = true;
             transport->open(b);
         });
-        co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await answer_comes.async_wait(runtime::as_result);
         waits_for.reset();
         if (!b->has(asked - 1)) {
             auto const told = !why.empty() ? why : "it has not answered within " + in_words(limit);
@@ -159,7 +159,7 @@ struct server::connection final : stores::redis::transport::owner {
         if (b == waits_for && b->has(b->request.commands() - 1))
             answer_comes.cancel();
     }
-    void change_read(std::string_view) override {}
+    void push_arrived(std::string_view) override {}
     void changed(std::string_view) override {}
     void ended(node_reply reason) override
     {

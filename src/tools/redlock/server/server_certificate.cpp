@@ -58,21 +58,25 @@ asio::awaitable<server_certificate> certificate_of(std::string url, redlock::man
     SSL_set_verify(stream.native_handle(), SSL_VERIFY_NONE, nullptr);
     SSL_set_tlsext_host_name(stream.native_handle(), where.host.c_str());
 
-    auto [unresolved, places] = co_await within(limit, resolver.async_resolve(where.host, where.port, as_result));
+    auto [unresolved, places] =
+        co_await runtime::within(limit, resolver.async_resolve(where.host, where.port, runtime::as_result));
     if (unresolved)
         co_return server_certificate{.unread = unresolved.message()};
-    auto [unreachable, place] = co_await within(limit, asio::async_connect(stream.lowest_layer(), places, as_result));
+    auto [unreachable, place] =
+        co_await runtime::within(limit, asio::async_connect(stream.lowest_layer(), places, runtime::as_result));
     if (unreachable)
         co_return server_certificate{.unread = unreachable.message()};
-    auto [refused] = co_await within(limit, stream.async_handshake(asio::ssl::stream_base::client, as_result));
+    auto [refused] =
+        co_await runtime::within(limit, stream.async_handshake(asio::ssl::stream_base::client, runtime::as_result));
     if (refused)
         co_return server_certificate{.unread = refused.message()};
     auto const seen = read(stream.native_handle());
     // If the client disconnects before the server has accepted it, the server may count it as a refused client. So wait
     // until the server answers a command; the answer does not matter.
     std::array<char, 64> bytes{"QUIT\r\n"};
-    co_await within(limit, asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), as_result));
-    co_await within(limit, stream.async_read_some(asio::buffer(bytes), as_result));
+    co_await runtime::within(
+        limit, asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), runtime::as_result));
+    co_await runtime::within(limit, stream.async_read_some(asio::buffer(bytes), runtime::as_result));
     co_return seen;
 }
 
