@@ -22,7 +22,7 @@ inline constexpr bool recycles = true;
 inline constexpr std::size_t recycled_by_each_thread = 64 * 1024;
 
 /// One thread keeps at most this much. Several threads together keep at most @ref recycled_by_each_thread more for each
-/// further thread. It suffices for the waves of 256 clients; docs/performance.md says what it costs with more of them.
+/// further thread. It suffices for the waves of 256 clients. docs/performance.md says what it costs with more clients.
 inline constexpr std::size_t recycled_max = 2 * 1024 * 1024;
 
 /// How much freed memory this thread keeps.
