@@ -112,7 +112,6 @@ options parse(std::vector<std::string> arguments)
                      "runs everything on these processors; one gives the steadiest ratios");
     line.option_defaults()->group("Output, besides the table");
     line.add_text("--json", "FILE", o.json, "all figures, and the machine");
-    line.add_text("--csv", "FILE", o.csv, "all figures, for a spreadsheet");
     line.add_text("--plot", "FILE.svg", o.plot,
                   "rates and latencies, drawn by gnuplot; with --compare, what has changed, too");
     line.option_defaults()->group("Instead");

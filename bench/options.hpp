@@ -30,7 +30,7 @@ struct options {
     std::string workers;                  ///< folder of the workers of `versus`; empty: measure no peers
     std::vector<std::string> peer_names;  ///< empty: all
     std::vector<peer> peers;              ///< of `versus`, as found there
-    std::string json, csv, plot;
+    std::string json, plot;
     std::string before, after;  ///< of --compare
 };
 

@@ -4,7 +4,6 @@
 #include "fleet.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
-#include "output/csv.hpp"
 #include "output/json.hpp"
 #include "output/plot.hpp"
 #include "output/table.hpp"
@@ -73,7 +72,7 @@ int bench(options o, std::string command)
     note_interrupts();
     if (!o.plot.empty())
         need_gnuplot();
-    output json(o.json), csv(o.csv), plot(o.plot);
+    output json(o.json), plot(o.plot);
     if (!o.pin.empty())
         pin_to(o.pin);  // the servers inherit it
     run all;
@@ -96,7 +95,6 @@ int bench(options o, std::string command)
     fmt::print("{}", to_table(all));
     std::fflush(stdout);
     json.write([&] { return to_json(all); });
-    csv.write([&] { return to_csv(all); });
     plot.write([&] { return drawn(to_plot(all)); });
     if (std::ranges::all_of(all.results, [](auto& r) { return r.violations == 0; }))
         return 0;

@@ -274,7 +274,7 @@ void need_gnuplot()
 {
     if (testbed::process({"gnuplot", "--version"}, {.output = "/dev/null"}).wait().code() != 0)
         throw std::runtime_error("--plot: gnuplot cannot be run; install it (apt-get install gnuplot-nox), "
-                                 "or write the figures with --json or --csv and plot them yourself");
+                                 "or write the figures with --json and plot them yourself");
 }
 
 std::string drawn(std::string const& script)

@@ -51,11 +51,7 @@ private:
 void start_pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun,
                  detail::error_handler handler)
 {
-    if (s->abandoned())
-        return handler(make_error_code(asio::error::operation_aborted));
-    auto p = std::make_shared<pause>(s, range, std::move(begun), std::move(handler));
-    p->done.on_cancel(p);
-    s->operations.run(p, pause::run(p));
+    pause::start(pause::run, std::move(s), range, std::move(begun), std::move(handler));
 }
 
 }  // namespace redlock::locks

@@ -62,8 +62,6 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
                           "valkey-server",
                           "--json",
                           "j",
-                          "--csv",
-                          "c",
                           "--plot",
                           "p.svg",
                           "--peers",
@@ -84,7 +82,7 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
     BOOST_TEST((o.duration == 250ms));
     BOOST_TEST(o.pin == (std::vector<int>{0, 1}), boost::test_tools::per_element());
     BOOST_TEST(o.server == "valkey-server");
-    BOOST_TEST(o.json + o.csv + o.plot == "jcp.svg");
+    BOOST_TEST(o.json + o.plot == "jp.svg");
     BOOST_TEST(o.workers == "w");
     BOOST_TEST(o.peer_names == (std::vector<std::string>{"redis-py", "etcd"}), boost::test_tools::per_element());
 }

@@ -1,6 +1,5 @@
 #include <boost/test/unit_test.hpp>
 
-#include "output/csv.hpp"
 #include "output/json.hpp"
 #include "output/plot.hpp"
 #include "bench/sample_run.hpp"
@@ -62,37 +61,6 @@ std::string text_of(std::string const& svg)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(csv)
-
-BOOST_AUTO_TEST_CASE(to_csv_quotes_commas_and_quotes)
-{
-    BOOST_TEST(contains(to_csv(full_run()), "\nscale,\"rtt 1 ms, \"\"far\"\"\",5,16,12345,"));
-}
-
-BOOST_AUTO_TEST_CASE(to_csv_gives_every_line_all_columns)
-{
-    auto r = full_run();
-    r.results[0].variant = "far";
-    r.results.push_back({});
-    r.results[1].more = {{"another", 1}};
-
-    auto const text = to_csv(r);
-
-    auto const first = text.find('\n') + 1, second = text.find('\n', first) + 1;
-    auto const header = text.substr(0, first);
-    BOOST_TEST(contains(header, ",acquire_us_p99,"));
-    BOOST_TEST(contains(header, ",more.another,more.bytes_per_held_lock,more.longest_gap_ms\n"));
-    BOOST_TEST(occurrences(header, ",") == occurrences(text.substr(first, second - first), ","));
-    BOOST_TEST(occurrences(header, ",") == occurrences(text.substr(second), ","));
-}
-
-BOOST_AUTO_TEST_CASE(to_csv_sums_up_failures)
-{
-    BOOST_TEST(contains(to_csv(full_run()), ",15,2,18446744073709551615,7,1,412,12.5\n"));
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(table)
 
@@ -295,7 +263,6 @@ BOOST_AUTO_TEST_CASE(output_of_an_empty_run_is_valid)
     run const empty;
 
     BOOST_TEST(from_json(to_json(empty), "run.json").results.empty());
-    BOOST_TEST(occurrences(to_csv(empty), "\n") == 1U);
     BOOST_TEST(contains(to_table(empty), "No results."));
     BOOST_TEST(contains(to_comparison(empty, empty), "No result is in both runs."));
 }
@@ -304,5 +271,4 @@ BOOST_AUTO_TEST_CASE(output_of_extreme_values_is_not_empty)
 {
     BOOST_TEST(!to_table(odd_run()).empty());
     BOOST_TEST(!to_comparison(odd_run(), odd_run()).empty());
-    BOOST_TEST(!to_csv(odd_run()).empty());
 }

@@ -1,19 +1,27 @@
-#include <redlock/detail/recycler.hpp>
+#include "runtime/recycler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <future>
 #include <list>
 #include <memory>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
 
 using namespace redlock::detail;
+using redlock::runtime::recycled_by_each_thread;
+using redlock::runtime::recycled_by_this_thread;
+using redlock::runtime::recycled_max;
+using redlock::runtime::recycles;
 
 BOOST_AUTO_TEST_SUITE(recyclers)
 
@@ -136,6 +144,131 @@ BOOST_AUTO_TEST_CASE(recycled_delete_of_thousands_of_blocks_keeps_later_ones_int
     blocks.clear();
 
     BOOST_TEST(block(1024, 1).intact());
+}
+
+namespace {
+
+using blocks = std::vector<block>;
+
+/// As many bytes as the operations of @p count locks have, in blocks of some sizes.
+blocks of_operations(std::size_t count)
+{
+    blocks all;
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t const size : {64, 150, 300, 700, 1100, 1900})
+            all.emplace_back(size, i);
+    }
+    return all;
+}
+
+/// Runs each function on a thread of its own, and returns what all of them keep together.
+template <class... Functions>
+std::size_t kept_by(std::size_t times, Functions... functions)
+{
+    auto const threads = times * sizeof...(functions);
+    std::barrier all_have_run(static_cast<std::ptrdiff_t>(threads));
+    std::atomic<std::size_t> kept = 0;
+    std::vector<std::thread> all;
+    for (std::size_t i = 0; i < times; ++i) {
+        (all.emplace_back([&, i, functions] {
+            functions(i);
+            kept += recycled_by_this_thread();
+            all_have_run.arrive_and_wait();  // the end of a thread frees what it keeps
+        }),
+         ...);
+    }
+    for (auto& t : all)
+        t.join();
+    return kept;
+}
+
+/// Frees what earlier tests have left on this thread. Otherwise it would count for the other threads.
+void keep_nothing()
+{
+    for (std::size_t size = 64; size <= 2048; size += 64) {
+        std::size_t before = 0;
+        do {
+            before = recycled_by_this_thread();
+            ::operator delete(recycled_new(size));
+        } while (recycled_by_this_thread() < before);
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(recycled_delete_of_10_000_operations_keeps_at_most_2_mib)
+{
+    keep_nothing();
+    auto const run = [](std::size_t) { of_operations(10'000).clear(); };
+    for (int i = 0; i < 3; ++i) {  // a thread that ends leaves its room to later ones
+        auto const kept = kept_by(1, run);
+        BOOST_TEST(kept <= std::size_t{2} << 20);
+        BOOST_TEST((!recycles || kept > recycled_max / 10 * 9));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(recycled_delete_on_16_threads_keeps_at_most_3_mib_together)
+{
+    keep_nothing();
+    auto const kept = kept_by(16, [](std::size_t) { of_operations(1'000).clear(); });
+
+    BOOST_TEST(kept <= std::size_t{3} << 20);
+    BOOST_TEST(kept <= recycled_max + 15 * recycled_by_each_thread);
+    BOOST_TEST((!recycles || kept > recycled_max / 10 * 9));
+}
+
+BOOST_AUTO_TEST_CASE(recycled_delete_of_blocks_of_other_threads_does_not_pile_up)
+{
+    keep_nothing();
+    std::array<std::promise<blocks>, 8> sent;
+    auto const send = [&](std::size_t i) { sent[i].set_value(of_operations(1'000)); };
+    auto const free = [&](std::size_t i) { sent[i].get_future().get().clear(); };
+
+    BOOST_TEST(kept_by(8, send, free) <= recycled_max + 15 * recycled_by_each_thread);
+}
+
+BOOST_AUTO_TEST_CASE(recycled_delete_beside_a_resting_thread_still_keeps_its_share)
+{
+    keep_nothing();
+    std::promise<void> taken, done;
+    auto const rest = [&](std::size_t) {
+        of_operations(10'000).clear();  // keeps as much as it may, and then does nothing
+        taken.set_value();
+        done.get_future().wait();
+    };
+    std::size_t kept = 0;
+    auto const work = [&](std::size_t) {
+        taken.get_future().wait();
+        of_operations(100).clear();
+        kept = recycled_by_this_thread();
+        done.set_value();
+    };
+    kept_by(1, rest, work);
+
+    BOOST_TEST((!recycles || kept > recycled_by_each_thread / 2));
+    BOOST_TEST(kept <= 2 * recycled_by_each_thread);
+}
+
+BOOST_AUTO_TEST_CASE(recycled_new_gives_room_back_for_other_threads)
+{
+    keep_nothing();
+    std::promise<void> given_back, done;
+    auto const give = [&](std::size_t) {
+        of_operations(10'000).clear();
+        auto const again = of_operations(10'000);  // takes what was kept
+        given_back.set_value();
+        done.get_future().wait();
+    };
+    std::size_t kept = 0;
+    auto const work = [&](std::size_t) {
+        given_back.get_future().wait();
+        of_operations(1'000).clear();
+        kept = recycled_by_this_thread();
+        done.set_value();
+    };
+    kept_by(1, give, work);
+
+    BOOST_TEST((!recycles || kept > recycled_max / 10 * 9));
 }
 
 namespace {

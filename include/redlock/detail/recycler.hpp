@@ -9,7 +9,7 @@
 namespace redlock::inline v1::detail {
 
 /// Reuses freed memory, the latest first. Operations come in waves, and malloc caches only a few blocks of each size.
-/// Each thread keeps up to 64 MiB, enough for ten thousand operations at a time. Blocks above 2 KiB are not kept.
+/// `runtime/recycler.hpp` has the limits. Blocks above 2 KiB are not kept.
 REDLOCK_API void* recycled_new(std::size_t size);
 REDLOCK_API void recycled_delete(void* memory, std::size_t size) noexcept;
 

@@ -1,7 +1,7 @@
 #include "core/key.hpp"
 #include "locks/check.hpp"
 #include "locks/look/lock_summary.hpp"
-#include "locks/waiting_operation.hpp"
+#include "locks/asking_operation.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -32,10 +32,10 @@ std::set<hold> holds_to_delete(lock_info const& seen)
 }
 
 /// One call of `lock_manager::async_break`.
-class breaking final : public waiting_operation<breaking> {
+class breaking final : public asking_operation<breaking> {
 public:
     breaking(std::shared_ptr<manager_state> s, lock_info seen, detail::completion<void(error_code, break_info)> handler)
-        : waiting_operation(std::move(s)), done(std::move(handler)), seen_(std::move(seen))
+        : asking_operation(std::move(s)), done(std::move(handler)), seen_(std::move(seen))
     {
     }
 
@@ -67,7 +67,7 @@ public:
     void cancel(asio::cancellation_type type) override
     {
         if (runtime::may_leave_traces(type))
-            waiting_operation::cancel(type);
+            asking_operation::cancel(type);
     }
 
     detail::completion<void(error_code, break_info)> done;
@@ -132,11 +132,7 @@ private:
 
 void start_break(std::shared_ptr<manager_state> s, lock_info seen, detail::break_handler handler)
 {
-    if (s->abandoned())
-        return handler(asio::error::operation_aborted, break_info());
-    auto b = std::make_shared<breaking>(s, std::move(seen), std::move(handler));
-    b->done.on_cancel(b);
-    s->operations.run(b, breaking::delete_seen(b));
+    breaking::start(breaking::delete_seen, std::move(s), std::move(seen), std::move(handler));
 }
 
 }  // namespace redlock::locks

@@ -1,6 +1,6 @@
 #include "locks/check.hpp"
 #include "locks/look/lock_summary.hpp"
-#include "locks/waiting_operation.hpp"
+#include "locks/asking_operation.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -13,10 +13,10 @@ namespace redlock::inline v1::locks {
 namespace {
 
 /// One call of `lock_manager::async_inspect`.
-class inspection final : public waiting_operation<inspection> {
+class inspection final : public asking_operation<inspection> {
 public:
     inspection(std::shared_ptr<manager_state> s, std::string resource, detail::inspect_handler handler)
-        : waiting_operation(std::move(s)), done(std::move(handler)), resource_(std::move(resource))
+        : asking_operation(std::move(s)), done(std::move(handler)), resource_(std::move(resource))
     {
     }
 
@@ -49,11 +49,7 @@ private:
 
 void start_inspect(std::shared_ptr<manager_state> s, std::string resource, detail::inspect_handler handler)
 {
-    if (s->abandoned())
-        return handler(asio::error::operation_aborted, lock_info());
-    auto i = std::make_shared<inspection>(s, std::move(resource), std::move(handler));
-    i->done.on_cancel(i);
-    s->operations.run(i, inspection::ask_nodes(i));
+    inspection::start(inspection::ask_nodes, std::move(s), std::move(resource), std::move(handler));
 }
 
 }  // namespace redlock::locks

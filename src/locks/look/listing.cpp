@@ -77,22 +77,6 @@ public:
 
     void complete(error_code ec) { done(ec, std::move(page_)); }
 
-    void cancel(asio::cancellation_type type) override
-    {
-        waiting_operation::cancel(type);
-        auto const asked = asked_;  // a round that ends leaves the list
-        for (auto* const r : asked)
-            r->end_wait();
-    }
-
-    void abandon() override
-    {
-        auto const self = shared_from_this();
-        waiting_operation::abandon();
-        for (auto* const r : std::exchange(asked_, {}))
-            r->abandon();
-    }
-
     detail::list_handler done;
 
 private:
@@ -191,12 +175,12 @@ private:
             if (earlier < self->place_.node) {
                 // Most locks are on all nodes, so one node usually knows enough.
                 auto const known = self->ask_only(earlier, to_inspect(*self->state_, name));
-                co_await self->answered(*known);
+                co_await self->gather(*known);
                 if (self->cancelled_ || is_there(known->ballots[earlier].reply))
                     continue;
             }
             auto const answers = quorum::make_round(self->state_->quorum, to_inspect(*self->state_, name));
-            co_await self->answered(*answers);
+            co_await self->gather(*answers);
             if (self->cancelled_)
                 break;
             auto info = summary_of(*answers, name);
@@ -204,18 +188,6 @@ private:
                 self->infos_[i] = std::move(info);
         }
         co_return true;
-    }
-
-    struct answer : decltype(std::declval<quorum::round&>().gather()) {
-        ~answer() { std::erase(by.asked_, asked); }
-
-        listing& by;
-        quorum::round* asked;
-    };
-    answer answered(quorum::round& r)
-    {
-        asked_.push_back(&r);
-        return {{r.gather()}, *this, &r};
     }
 
     void ended(std::exception_ptr failure)
@@ -260,7 +232,6 @@ private:
     std::size_t next_ = 0;                         ///< the first name that is not inspected yet
     std::size_t under_way_ = 0;
     std::exception_ptr failure_;
-    std::vector<quorum::round*> asked_;
 };
 
 }  // namespace
@@ -268,11 +239,8 @@ private:
 void start_list(std::shared_ptr<manager_state> s, std::string pattern, std::size_t page_size, std::string from,
                 detail::list_handler handler)
 {
-    if (s->abandoned())
-        return handler(asio::error::operation_aborted, lock_page());
-    auto l = std::make_shared<listing>(s, std::move(pattern), page_size, std::move(from), std::move(handler));
-    l->done.on_cancel(l);
-    s->operations.run(l, listing::fill_page(l));
+    listing::start(listing::fill_page, std::move(s), std::move(pattern), page_size, std::move(from),
+                   std::move(handler));
 }
 
 }  // namespace redlock::locks

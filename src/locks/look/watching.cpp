@@ -70,11 +70,7 @@ private:
 void start(std::shared_ptr<manager_state> s, lock_info before, std::optional<std::set<hold>> seen,
            detail::inspect_handler handler)
 {
-    if (s->abandoned())
-        return handler(asio::error::operation_aborted, std::move(before));
-    auto w = std::make_shared<watching>(s, std::move(before), std::move(seen), std::move(handler));
-    w->done.on_cancel(w);
-    s->operations.run(w, watching::wait_for_change(w));
+    watching::start(watching::wait_for_change, std::move(s), std::move(before), std::move(seen), std::move(handler));
 }
 
 }  // namespace
