@@ -17,7 +17,7 @@ enum class promise {
     always,         ///< never
 };
 
-/// What an algorithm's own flaw leads to.
+/// The result of an algorithm's own flaw.
 enum class symptom {
     two_at_once,  ///< or a deadlock
     unused,       ///< without faults, a lock that nobody has is refused for long

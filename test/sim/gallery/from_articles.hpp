@@ -19,8 +19,8 @@ public:
         computer_.tell("tries");
         for (int retries = 3;; --retries) {
             auto const now = second();
-            auto const won = co_await computer_.ask(0, "EVAL", set_or_take_over, 1, key, (now + ttl) / 1s, ttl / 1s,
-                                                    now.count());
+            auto const won =
+                co_await computer_.ask(0, "EVAL", set_or_take_over, 1, key, (now + ttl) / 1s, ttl / 1s, now.count());
             if (won == "1" || retries == 0)
                 co_return won == "1";
             co_await computer_.sleep(0s);

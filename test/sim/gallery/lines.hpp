@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// What the extracts from histories have in common.
+// Functions for all extracts from histories.
 namespace redlock::sim::gallery {
 
 inline constexpr std::size_t time_width = 13;  // of a line of a history

@@ -30,7 +30,8 @@ std::vector<std::string> last_grant(std::string const& trace)
     std::vector<std::string> lines;
     auto granted = all.size();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].find(before_client) != all[i].npos && (all[i].ends_with("→ 1") || all[i].ends_with("→ OK") || all[i].ends_with("→ INSERT 0 1")))
+        if (all[i].find(before_client) != all[i].npos
+            && (all[i].ends_with("→ 1") || all[i].ends_with("→ OK") || all[i].ends_with("→ INSERT 0 1")))
             granted = i;
     }
     if (granted == all.size())

@@ -21,7 +21,7 @@ struct verdict {
     std::vector<std::string> history{};  ///< how it was broken first
     std::vector<std::string> deadlock_history{};
     std::vector<std::string> unused_history{};  ///< how a lock was refused that nobody had, in a quiet world
-    std::string violation{};  ///< a broken promise of the library, other than exclusion
+    std::string violation{};                    ///< a broken promise of the library, other than exclusion
 };
 
 /// The conditions of a trial.

@@ -17,7 +17,7 @@ constexpr std::string_view tries = " tries", has_it = " has the lock", is_done =
 
 double time_of(std::string const& line) { return std::stod(line.substr(0, time_width)); }
 
-/// Who does this. Empty: it is not what the line says.
+/// The client that does this. Empty: the line says something else.
 std::string who(std::string const& line, std::string_view does)
 {
     return line.ends_with(does) ? line.substr(time_width, line.size() - time_width - does.size()) : std::string();
