@@ -2,8 +2,8 @@
 
 namespace redlock::sim {
 
-/** Counts what 10, 100 and 1,000 waiters cost until each has had one lock once, and prints a table. The waiters are
-    clients of the two usual recipes for ZooKeeper, and processes with this library on one Redis server.
+/** Counts the messages of one hand-over of a lock for which 10, 100 or 1,000 clients wait, and prints a table. The
+    clients follow the two usual recipes for ZooKeeper, or are processes with this library on one Redis server.
 
     @return the exit status: 1 if the page $REDLOCK_STATED_IN says otherwise
 */

@@ -211,8 +211,8 @@ settings parse(std::vector<std::string> arguments)
     line.add_flag("--until-caught", s.until_caught, "stops with each algorithm as soon as it is broken")
         ->needs(all_algorithms);
     line.add_flag("--herd", s.herd,
-                  "counts notifications and requests while 10, 100 and 1,000 waiters get one lock, each once: the "
-                  "herd effect");
+                  "counts notifications and requests of one hand-over while 10, 100 or 1,000 clients wait: the herd "
+                  "effect");
     for (auto const* name : {"--profile", "--locks", "--stores", "--minutes", "--trace", "--twice", "--list"})
         all_algorithms->excludes(line.get_option(name));
     line.read(std::move(arguments));
