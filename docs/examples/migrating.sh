@@ -36,6 +36,32 @@ redlock run -n stock:dryer true
 #]
 on_each DEL stock:dryer
 
+# The lock of the ThinkPHP articles: its value is the second in which it ends.
+take="if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then redis.call('expire', KEYS[1], ARGV[2]) return 1 end
+      if tonumber(redis.call('get', KEYS[1])) < tonumber(ARGV[3]) then
+          redis.call('getset', KEYS[1], ARGV[1]) return 1
+      end return 0"
+free="if tonumber(redis.call('get', KEYS[1])) < tonumber(ARGV[1]) then return redis.call('del', KEYS[1]) end return 0"
+now=$(date +%s)
+export take free now
+
+#[thinkphp
+# A new client holds the lock. Both scripts of the old one end with an error on each server.
+redlock run --prefix stock: dryer bash -c '
+    on_each EVAL "$take" 1 stock:dryer $((now + 60)) 60 $now
+    on_each EVAL "$free" 1 stock:dryer $now' 2>&1 | grep -c "attempt to compare nil with number" | grep -qx 6
+
+# An old client holds the lock. Its release leaves the key, which keeps the new client out until the 60 s are over.
+says 1 on_each EVAL "$take" 1 stock:dryer $((now + 60)) 60 $now
+says 0 on_each EVAL "$free" 1 stock:dryer $now
+ends_with 75 redlock run -n --prefix stock: dryer true
+
+# An old client whose clock is ahead takes it over by GETSET. The key then has no ttl: it may stay for ever.
+says 1 on_each EVAL "$take" 1 stock:dryer $((now + 180)) 60 $((now + 120))
+says -1 on_each PTTL stock:dryer
+#]
+on_each DEL stock:dryer
+
 #[redisson
 # Redisson holds the key as a hash. The new client cannot use this key, and says so.
 says 1 on_each HSET stock:dryer 8743c9c0:1 1

@@ -468,6 +468,7 @@ stores::redis::reply on_keys(server& s, std::shared_ptr<client> const& from, com
 stores::redis::reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
 {
     auto const& name = c[0];
+    ++s.commands;
     if (name == "HELLO")
         return hello(*from);
     if (name == "INFO")

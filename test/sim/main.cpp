@@ -4,6 +4,7 @@
 #include "tools/redlock/args/option_parser.hpp"
 #include "sim/gallery/catalogue.hpp"
 #include "sim/gallery/exhibition.hpp"
+#include "sim/herd.hpp"
 #include "sim/profile.hpp"
 #include "sim/world.hpp"
 #include "support/stated.hpp"
@@ -44,6 +45,7 @@ struct settings {
     bool list = false;
     bool gallery = false;
     bool until_caught = false;
+    bool herd = false;
     std::string only_algorithm;
 };
 
@@ -208,6 +210,9 @@ settings parse(std::vector<std::string> arguments)
         ->needs(all_algorithms);
     line.add_flag("--until-caught", s.until_caught, "stops with each algorithm as soon as it is broken")
         ->needs(all_algorithms);
+    line.add_flag("--herd", s.herd,
+                  "counts notifications and requests of one hand-over while 10, 100 or 1,000 clients wait: the herd "
+                  "effect");
     for (auto const* name : {"--profile", "--locks", "--stores", "--minutes", "--trace", "--twice", "--list"})
         all_algorithms->excludes(line.get_option(name));
     line.read(std::move(arguments));
@@ -250,6 +255,8 @@ int main(int argc, char** argv)
 {
     try {
         auto const s = parse({argv + 1, argv + argc});
+        if (s.herd)
+            return count_herds();
         if (s.gallery)
             return gallery::exhibit_all({s.first, s.seeds, s.jobs, s.only_algorithm, s.until_caught});
         if (!s.list)

@@ -248,6 +248,7 @@ private:
         if (c->broken)
             return;
         world_.tell("{} tells {} of {}", server_.name, process_.name(), what);
+        ++server_.pushes;
         c->last_reply = reply_arrival(c->last_reply);
         world_.at(c->last_reply, [self = shared_from_this(), c, what] {
             self->on_process([self, c, what] {

@@ -235,6 +235,9 @@ public:
     virtual std::shared_ptr<node> make_node(process&, manager_options const&,
                                             std::shared_ptr<stores::redis::group> const&);
 
+    std::uint64_t commands = 0;  ///< from clients
+    std::uint64_t pushes = 0;    ///< to clients
+
     stores::memory::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< digests
 

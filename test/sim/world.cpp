@@ -42,7 +42,8 @@ world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const*
     fencing = instead_ ? instead_->fencing : random.chance(0.7);
     servers_tell = random.chance(0.8);
     servers_end_connections = random.chance(0.5);
-    processes.resize(2 + random.below(2));
+    auto const few = 2 + random.below(2);
+    processes.resize(instead_ && instead_->processes > 0 ? instead_->processes : few);
     partitions_.resize(processes.size() * servers.size());
     for (auto& s : servers) {
         if (conditions.session > 0ms && conditions.stores == store_kind::redis && random.chance(0.7))

@@ -52,6 +52,7 @@ struct scenario {
     bool fencing = false;
     std::function<std::unique_ptr<server>(world&, std::size_t index, double rate)> make_server;
     std::function<std::shared_ptr<void>(process&)> program;  ///< what a process runs; destroyed after the event loop
+    std::size_t processes = 0;                               ///< zero: two or three
 };
 
 /** The time, the random numbers, and all events in their order.

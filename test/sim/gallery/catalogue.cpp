@@ -1,6 +1,8 @@
 // All algorithms, the simplest first.
 
 #include "sim/gallery/catalogue.hpp"
+#include "sim/gallery/from_articles.hpp"
+#include "sim/gallery/redlock_variants.hpp"
 #include "sim/gallery/scripts.hpp"
 #include "sim/process.hpp"
 
@@ -197,67 +199,6 @@ private:
     std::string session_;
 };
 
-// Redlock (https://redis.io/docs/latest/develop/use/patterns/distributed-locks), and its variants.
-
-/// Asks one server after the other, as published.
-class redlock_as_published : public polling {
-public:
-    using polling::polling;
-
-    task<bool> try_lock() override
-    {
-        token_ = computer_.unique();
-        auto const begun = computer_.now();
-        std::size_t granted = 0;
-        for (std::size_t i = 0; i < computer_.servers(); ++i)
-            granted += co_await set(i);
-        valid_until_ = count_from(begun) + ttl - ttl / 100 - 2ms;  // minus the drift of clocks
-        if (granted > computer_.servers() / 2 && computer_.now() < valid_until_)
-            co_return true;
-        co_await unlock();
-        co_return false;
-    }
-
-    task<void> unlock() override
-    {
-        for (std::size_t i = 0; i < computer_.servers(); ++i)
-            co_await computer_.ask_within(timeout(), i, "EVAL", delete_if_equal, 1, key, token_);
-    }
-
-    std::optional<bool> held() override { return computer_.now() < valid_until_; }
-
-private:
-    task<bool> set(std::size_t i)
-    {
-        co_return co_await computer_.ask_within(timeout(), i, "SET", key, token_, "NX", "PX", ttl / 1ms) == "OK";
-    }
-
-    clock::duration pause() override { return computer_.any_up_to(200ms); }
-
-    virtual clock::duration timeout() { return 50ms; }
-    virtual clock::time_point count_from(clock::time_point begun) { return begun; }
-
-    std::string token_;
-    clock::time_point valid_until_{};
-};
-
-/// A variant that waits for each server without a timeout.
-class redlock_without_timeout final : public redlock_as_published {
-public:
-    using redlock_as_published::redlock_as_published;
-
-private:
-    clock::duration timeout() override { return clock::duration::max(); }
-};
-
-class redlock_from_last_reply final : public redlock_as_published {
-public:
-    using redlock_as_published::redlock_as_published;
-
-private:
-    clock::time_point count_from(clock::time_point) override { return computer_.now(); }
-};
-
 // The library.
 
 class this_library final : public algorithm {
@@ -293,16 +234,27 @@ std::unique_ptr<algorithm> with_manager(computer& c)
 
 std::vector<exhibit> catalogue(std::string_view words)
 {
+    constexpr std::string_view deletes_anothers = "for A: SET … for another: DEL stock → 1 … for B: SET";
     exhibit const all[] = {
         {.name = "SETNX, then EXPIRE", .make = make<setnx_then_expire>},
         {.name = "SET NX EX, released by DEL", .make = make<set_nx_then_del>},
         {.name = "SETNX with a timestamp, GETSET", .make = make<setnx_and_getset>},
         {.name = "the same as one script", .make = make<timestamp_script>},
+        {.name = "ThinkPHP: one script with GETSET",
+         .flaw = "leaves the key",
+         .shows = symptom::unused,
+         .make = make<thinkphp_lock>},
+        {.name = "released by GET, then DEL", .flaw = deletes_anothers, .make = make<released_by_get_then_del>},
+        {.name = "release compared with itself", .flaw = deletes_anothers, .make = make<compared_with_itself>},
         {.name = "SET NX PX, compare and delete", .make = make<set_nx_with_token>},
         {.name = "the same, replica promoted",
          .flaw = "its replica is promoted",
          .make_server = redis_with_replica,
          .make = make<set_nx_with_token>},
+        {.name = "a row without an end",
+         .flaw = "A's process ends",
+         .make_server = sql_database,
+         .make = make<row_without_end>},
         {.name = "a row, clients' clocks",
          .flaw = "clocks, seed",
          .make_server = sql_database,
@@ -317,6 +269,18 @@ std::vector<exhibit> catalogue(std::string_view words)
          .servers = 3,
          .make_server = redis_back_late,
          .make = make<redlock_from_last_reply>},
+        {.name = "Redlock, first delay added back",
+         .servers = 3,
+         .flaw = "adds back",
+         .flaw_alone = true,
+         .make_server = redis_back_late,
+         .make = make<redlock_from_first_success>},
+        {.name = "Redlock, quorum min(n, n/2 + 1)",
+         .servers = 3,
+         .flaw = "has 2 of 3, and needs 2.5",
+         .shows = symptom::unused_with_one_stopped,
+         .make_server = redis_back_late,
+         .make = make<redlock_with_rounded_quorum>},
         {.name = "Redlock, restarts not delayed",
          .servers = 3,
          .flaw = "crashes and forgets",

@@ -17,13 +17,23 @@ enum class promise {
     always,         ///< never
 };
 
+/// The result of an algorithm's own flaw.
+enum class symptom {
+    two_at_once,  ///< or a deadlock
+    unused,       ///< without faults, a lock that nobody has is refused for long
+    unused_with_one_stopped,
+};
+
 /// An algorithm, and how many servers of which kind it uses.
 struct exhibit {
     std::string_view name;
     std::size_t servers = 1;
     bool fencing = false;
-    /// A history with these words shows the flaw of this algorithm, not of all. Empty: any history does.
+    /// A history with these words shows the flaw of this algorithm, not of all. Empty: any history does. Words on both
+    /// sides of " … " must follow one another.
     std::string_view flaw{};
+    bool flaw_alone = false;  ///< the history must show it without a pause and without wrong clocks
+    symptom shows = symptom::two_at_once;
     promise excludes = promise::none;
     maker* make_server = plain_redis;
     std::unique_ptr<algorithm> (*make)(computer&);

@@ -4,6 +4,7 @@
 #include "support/stated.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -60,15 +61,29 @@ struct story {
     }
 };
 
+/// Whether @p text has all parts of @p words, which " … " separates, in their order.
+bool says(std::string_view text, std::string_view words)
+{
+    constexpr std::string_view between = " … ";
+    for (std::size_t begin = 0; begin != words.npos;) {
+        auto const end = words.find(between, begin);
+        auto const part = words.substr(begin, end - begin);
+        auto const at = text.find(part);
+        if (at == text.npos)
+            return false;
+        text.remove_prefix(at + part.size());
+        begin = end == words.npos ? end : end + between.size();
+    }
+    return true;
+}
+
 story tell(exhibit const& e, profile const& p, std::uint64_t seed, std::vector<std::string> lines)
 {
     auto const where = fmt::format("{}, seed {}", p.name, seed);
-    auto const say = [&](std::string_view words) {
-        return std::ranges::any_of(lines, [&](auto& line) { return line.find(words) != line.npos; });
-    };
-    bool const shows_flaw = say(e.flaw) || where.find(e.flaw) != where.npos;
-    bool const stood_still = say(" stands still for ");
-    return {where, std::move(lines), shows_flaw, !p.exclusive, stood_still};
+    auto const text = fmt::format("{}\n{}", where, fmt::join(lines, "\n"));
+    bool const stood_still = text.find(" stands still for ") != text.npos;
+    bool const alone = p.exclusive && !stood_still;
+    return {where, std::move(lines), says(text, e.flaw) && (alone || !e.flaw_alone), !p.exclusive, stood_still};
 }
 
 /// The results of one algorithm in all worlds.
@@ -77,10 +92,10 @@ struct record {
     std::size_t worlds = 0;
     std::vector<std::size_t> broken = std::vector<std::size_t>(kinds.size());  ///< worlds with two holders, by kind
     std::size_t broken_unpaused = 0, broken_against_promise = 0;
-    std::size_t deadlocked = 0, left_keys = 0;
-    std::size_t first_broken = 0;                                   ///< the first world that broke it; 0: none
+    std::size_t deadlocked = 0, left_keys = 0, unused = 0;
+    std::size_t first_shown = 0;                                    ///< the first world that shows the flaw; 0: none
     std::vector<story> stories = std::vector<story>(kinds.size());  ///< by kind
-    story deadlock{};
+    story deadlock{}, refusal{};
     std::string violation{};
     double rate = 0, rate_with_one_stopped = 0, least_share = 0;
 
@@ -88,7 +103,10 @@ struct record {
     bool caught() const { return broken_in_all() + deadlocked > 0; }
     bool shows_flaw() const
     {
-        return what.flaw.empty() || std::ranges::any_of(stories, [](auto& s) { return s.shows_flaw; });
+        if (what.flaw.empty())
+            return caught();
+        return deadlock.shows_flaw || refusal.shows_flaw
+               || std::ranges::any_of(stories, [](auto& s) { return s.shows_flaw; });
     }
 
     bool as_promised() const
@@ -112,7 +130,7 @@ void note(record& r, std::size_t kind, profile const& p, std::uint64_t seed, ver
     r.broken_against_promise += v.broken && !excusable;
     if (v.deadlocked) {
         auto s = tell(r.what, p, seed, std::move(v.deadlock_history));
-        s.shows_flaw = s.lines.size() > 2;  // it also says what happened to the client
+        s.shows_flaw = s.shows_flaw && s.lines.size() > 2;  // it also says what happened to the client
         if (s.tells_more_than(r.deadlock))
             r.deadlock = std::move(s);
     }
@@ -121,19 +139,34 @@ void note(record& r, std::size_t kind, profile const& p, std::uint64_t seed, ver
         if (s.tells_more_than(r.stories[kind]))
             r.stories[kind] = std::move(s);
     }
-    if (r.first_broken == 0 && (v.broken || v.deadlocked))
-        r.first_broken = r.worlds;
+    if (r.first_shown == 0 && r.shows_flaw())
+        r.first_shown = r.worlds;
+}
+
+// Not one of the worlds of the table.
+void note_whether_unused(record& r, std::uint64_t seed)
+{
+    auto const p = conditions_of("quiet");
+    auto v = try_out(r.what, {.faults = p, .one_stopped = r.what.shows == symptom::unused_with_one_stopped}, seed);
+    if (v.unused_history.empty())
+        return;
+    ++r.unused;
+    auto s = tell(r.what, p, seed, std::move(v.unused_history));
+    if (s.tells_more_than(r.refusal))
+        r.refusal = std::move(s);
 }
 
 // The kinds take turns, so that a fault that only one of them shows is found early.
 void try_for_safety(record& r, plan const& wanted)
 {
     for (std::uint64_t seed = wanted.first; seed < wanted.first + wanted.seeds; ++seed) {
+        if (r.what.shows != symptom::two_at_once)
+            note_whether_unused(r, seed);
         for (std::size_t k = 0; k < kinds.size(); ++k) {
             for (auto const name : kinds[k].profiles) {
                 auto const p = conditions_of(name);
                 note(r, k, p, seed, try_out(r.what, {.faults = p}, seed));
-                if (wanted.until_caught && r.caught() && r.what.excludes == promise::none)
+                if (wanted.until_caught && r.shows_flaw() && r.what.excludes == promise::none)
                     return;
             }
         }
@@ -209,6 +242,11 @@ void print_stories(std::span<record const> all, bool of_each_kind)
             fmt::print("{}: deadlock in {} of {} worlds\n", r.what.name, r.deadlocked, r.worlds);
             print(r.deadlock);
         }
+        if (r.unused > 0) {
+            fmt::print("{}: refused although nobody had it, in {} quiet worlds{}\n", r.what.name, r.unused,
+                       r.what.shows == symptom::unused_with_one_stopped ? " with one server stopped" : "");
+            print(r.refusal);
+        }
     }
 }
 
@@ -233,7 +271,7 @@ bool print_whether_flaws_are_shown(std::span<record const> all)
 {
     bool good = true;
     for (auto const& r : all) {
-        if (r.shows_flaw())
+        if (r.what.excludes != promise::none || r.shows_flaw())
             continue;
         good = false;
         fmt::print("{}: no history has the words \"{}\"; try more --seeds\n", r.what.name, r.what.flaw);
@@ -265,9 +303,10 @@ int exhibit_all(plan const& wanted)
         for (auto const& r : all) {
             bool const is_hunted = r.what.excludes == promise::none;
             fmt::print("{:<32}{} {}\n", r.what.name,
-                       is_hunted ? "caught in world" : "worlds:", is_hunted ? r.first_broken : r.worlds);
+                       is_hunted ? "caught in world" : "worlds:", is_hunted ? r.first_shown : r.worlds);
         }
-        return print_whether_as_promised(all) ? 0 : 1;
+        bool const shown = print_whether_flaws_are_shown(all);
+        return print_whether_as_promised(all) && shown ? 0 : 1;
     }
     bool const stated = print_table(all, wanted);
     print_stories(all, !wanted.only.empty());

@@ -41,6 +41,16 @@ std::string evaluate(server& s, command const& c)
     auto const* const e = s.keys.find(key, s.clock_now());
     if (c[1] == delete_if_equal)
         return e && e->value == c[4] ? fmt::to_string(s.keys.entries.erase(key)) : "0";
+    if (c[1] == delete_if_over && !e)
+        return "";  // an error: it compares nothing with a number
+    if (c[1] == delete_if_over)
+        return integer(e->value) < integer(c[4]) ? fmt::to_string(s.keys.entries.erase(key)) : "0";
+    if (c[1] == set_or_take_over && e && integer(e->value) >= integer(c[6]))
+        return "0";
+    if (c[1] == set_or_take_over) {
+        s.keys.entries[key] = {c[4], e ? never : s.clock_now() + std::chrono::seconds(integer(c[5]))};
+        return "1";
+    }
     if (e && integer(e->value) >= integer(c[4]))  // take_if_over
         return "0";
     s.keys.entries[key] = {c[5], never};
@@ -91,6 +101,8 @@ std::string sql(server& s, command const& c)
     auto const now = s.clock_now().time_since_epoch() / 1ms;
     if (c[0] == take_row_by_servers_clock)
         return take_row(s, c, now, now + integer(c[3]));
+    if (c[0] == insert_row)
+        return s.keys.entries.try_emplace(c[1], entry{c[2] + " ", never}).second ? "INSERT 0 1" : "duplicate key";
     auto const row = s.keys.entries.find(c[1]);  // delete_row
     bool const is_owner = row != s.keys.entries.end() && row->second.value.starts_with(c[2] + " ");
     return is_owner ? fmt::format("DELETE {}", s.keys.entries.erase(c[1])) : "DELETE 0";
@@ -126,6 +138,12 @@ std::string printed(command const& c)
             w = "(delete if equal)";
         else if (w == take_if_over)
             w = "(take if over)";
+        else if (w == set_or_take_over)
+            w = "(SETNX and EXPIRE, or GETSET if over)";
+        else if (w == delete_if_over)
+            w = "(delete if over)";
+        else if (w == insert_row)
+            w = "INSERT INTO locks";
         else if (w == take_row_by_clients_clock || w == take_row_by_servers_clock)
             w = "INSERT … ON CONFLICT DO UPDATE … WHERE over <";
         else if (w == delete_row)
@@ -218,7 +236,8 @@ std::string carry_out(server& s, std::string const& who, command const& c)
 {
     if (s.refuses())
         return "";
-    bool const is_sql = c[0] == take_row_by_clients_clock || c[0] == take_row_by_servers_clock || c[0] == delete_row;
+    bool const is_sql = c[0] == take_row_by_clients_clock || c[0] == take_row_by_servers_clock || c[0] == insert_row
+                        || c[0] == delete_row;
     bool const is_ephemeral = c[0] == "create" || c[0] == "ping" || c[0] == "delete";
     auto answer = is_sql ? sql(s, c) : is_ephemeral ? ephemeral(s, c) : redis(s, c);
     s.world().tell("{} carries out for {}: {} → {}", s.name, who, printed(c), answer);

@@ -1,5 +1,7 @@
 #include "sim/gallery/trial.hpp"
 
+#include "sim/gallery/lines.hpp"
+#include "sim/gallery/unused.hpp"
 #include "sim/gallery/visitor.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
@@ -9,7 +11,6 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -21,24 +22,6 @@ namespace {
 constexpr auto quiet_time = 10s;
 constexpr auto time_to_expire = 12s;  // after all clients have died; longer than a clock is ever set back
 
-constexpr std::size_t time_width = 13;  // of a line of a history
-
-std::vector<std::string> lines_of(std::string const& trace)
-{
-    std::vector<std::string> all;
-    std::istringstream stream(trace);
-    for (std::string line; std::getline(stream, line);)
-        all.push_back(std::move(line));
-    return all;
-}
-
-std::string replaced(std::string line, std::string_view what, std::string_view with)
-{
-    for (auto at = line.find(what); at != line.npos; at = line.find(what, at + with.size()))
-        line.replace(at, what.size(), with);
-    return line;
-}
-
 /// Extracts from the history of a deadlock the last grant, and what happened to the client that got it.
 std::vector<std::string> last_grant(std::string const& trace)
 {
@@ -47,7 +30,8 @@ std::vector<std::string> last_grant(std::string const& trace)
     std::vector<std::string> lines;
     auto granted = all.size();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].find(before_client) != all[i].npos && (all[i].ends_with("→ 1") || all[i].ends_with("→ OK")))
+        if (all[i].find(before_client) != all[i].npos
+            && (all[i].ends_with("→ 1") || all[i].ends_with("→ OK") || all[i].ends_with("→ INSERT 0 1")))
             granted = i;
     }
     if (granted == all.size())
@@ -57,7 +41,7 @@ std::vector<std::string> last_grant(std::string const& trace)
     auto const process = client.substr(0, client.find('/'));
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const text = std::string_view(all[i]).substr(time_width);
-        bool const fails = text.ends_with(" tries") || text.ends_with("→ 0");
+        bool const fails = text.ends_with(" tries") || text.ends_with("→ 0") || text.ends_with("→ duplicate key");
         bool const of_client = i >= granted && all[i].find(client) != all[i].npos && !fails;
         if (of_client || text == process + " ends")  // a request of a dead client may still arrive
             lines.push_back(replaced(replaced(all[i], client, "A"), process, "A's process"));
@@ -158,6 +142,8 @@ public:
         world_.begin_faults();
         world_.run_until(begin_ + time_of_faults);
         count_visits();
+        if (exhibit_.shows != symptom::two_at_once && world_.conditions.name == "quiet")
+            result_.unused_history = longest_unused(world_.result.trace);
 
         world_.end_faults();
         world_.run_until(world_.now + quiet_time / 2);

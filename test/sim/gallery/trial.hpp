@@ -20,7 +20,8 @@ struct verdict {
     double least_share = 0;              ///< the fewest visits of a visitor, divided by the average
     std::vector<std::string> history{};  ///< how it was broken first
     std::vector<std::string> deadlock_history{};
-    std::string violation{};  ///< a broken promise of the library, other than exclusion
+    std::vector<std::string> unused_history{};  ///< how a lock was refused that nobody had, in a quiet world
+    std::string violation{};                    ///< a broken promise of the library, other than exclusion
 };
 
 /// The conditions of a trial.
