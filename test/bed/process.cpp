@@ -27,6 +27,7 @@ bool is_fork = false;
 [[noreturn]] void become(char* const* arguments, char* const* environment)
 {
     ::setpgid(0, 0);
+    process::default_signals();
     ::execvpe(arguments[0], arguments, environment);
     constexpr char message[] = "cannot be executed: is it installed?\n";
     [[maybe_unused]] auto const written = ::write(2, message, sizeof message - 1);
@@ -128,6 +129,12 @@ void process::start(std::function<void()> const& run)
     ::close(input[0]);
     if (options_.stopped)
         check_exit(WUNTRACED);
+}
+
+void process::default_signals() noexcept
+{
+    for (int const number : {SIGHUP, SIGINT, SIGQUIT})
+        ::signal(number, SIG_DFL);
 }
 
 bool process::forked() noexcept { return is_fork; }

@@ -42,6 +42,11 @@ public:
     /// other thread.
     explicit process(std::function<int()> const& work, process_options = {});
 
+    /// Lets SIGHUP, SIGINT and SIGQUIT end this process and the program that it executes. A script that starts us in
+    /// the background ignores SIGINT and SIGQUIT, nohup(1) ignores SIGHUP, and children inherit that. A process calls
+    /// this before it executes a program.
+    static void default_signals() noexcept;
+
     /// Whether this process runs a function for the other constructor. It ends without destroying static objects.
     static bool forked() noexcept;
 

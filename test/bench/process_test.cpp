@@ -4,8 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 
 BOOST_AUTO_TEST_SUITE(processes)
 
@@ -28,6 +30,19 @@ BOOST_AUTO_TEST_CASE(write_to_a_child_that_has_ended_returns_false)
     process child({"true"}, {.fed = true});
     child.wait();
     BOOST_TEST(!child.write("nobody reads this\n"));
+}
+
+// A script ignores SIGINT and SIGQUIT in what it starts in the background, and nohup(1) ignores SIGHUP.
+BOOST_AUTO_TEST_CASE(signal_ends_a_child_although_the_parent_ignores_it)
+{
+    for (int const number : {SIGHUP, SIGINT, SIGQUIT}) {
+        auto* const before = ::signal(number, SIG_IGN);
+        process child({"sh", "-c", "ulimit -c 0; echo; exec sleep 10"}, {.piped = true});
+        ::signal(number, before);
+        child.read('\n');
+        child.signal(number);
+        BOOST_TEST(child.wait().in_words() == "was ended by signal " + std::to_string(number));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(forked_process_with_a_database_leaves_no_folder,

@@ -39,6 +39,7 @@ public:
         for (auto const& word : words)
             all.push_back(const_cast<char*>(word.c_str()));
         all.push_back(nullptr);
+        testbed::process::default_signals();
         ::execvp(all.front(), all.data());
         ::_exit(127);
     }
