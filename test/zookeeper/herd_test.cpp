@@ -35,7 +35,7 @@ private:
     }
 };
 
-/// Of one hand-over. A request has one answer; what the server sends beyond that is notifications.
+/// The messages of one hand-over. A request has one answer; what the server sends beyond that is notifications.
 struct cost {
     double notifications = 0, requests = 0;
 };

@@ -105,7 +105,8 @@ private:
 
     node_reply check_server(json::object const& answer) override
     {
-        return owner_.check_server(std::string(text_in(object_in(answer, "header"), "cluster_id")), revision_of(answer));
+        return owner_.check_server(std::string(text_in(object_in(answer, "header"), "cluster_id")),
+                                   revision_of(answer));
     }
 
     void up() override
