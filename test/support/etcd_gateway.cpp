@@ -14,9 +14,9 @@ namespace {
 
 namespace json = stores::etcd::json;
 using stores::etcd::base64;
-using stores::etcd::bytes;
-using stores::etcd::number;
-using stores::etcd::text;
+using stores::etcd::bytes_in;
+using stores::etcd::number_in;
+using stores::etcd::text_in;
 
 constexpr int invalid_argument = 3, not_found = 5;
 
@@ -69,7 +69,7 @@ etcd_gateway::object etcd_gateway::carry_out(std::string_view path, std::string 
 etcd_gateway::object etcd_gateway::grant(object const& asked)
 {
     auto const id = fmt::to_string(++last_lease_);
-    std::chrono::seconds const ttl(stores::etcd::number(asked, "TTL"));
+    std::chrono::seconds const ttl(stores::etcd::number_in(asked, "TTL"));
     leases_[id] = {ttl, time(), time() + ttl};
     note(id, "is granted");
     return {{"header", header()}, {"ID", id}, {"TTL", fmt::to_string(ttl.count())}};
@@ -77,7 +77,7 @@ etcd_gateway::object etcd_gateway::grant(object const& asked)
 
 etcd_gateway::object etcd_gateway::revoke(object const& asked)
 {
-    auto const id = std::string(stores::etcd::text(asked, "ID"));
+    auto const id = std::string(stores::etcd::text_in(asked, "ID"));
     if (!leases_.contains(id))
         throw refused{"etcdserver: requested lease not found", not_found};
     end(id);
@@ -157,16 +157,17 @@ etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& 
 
 bool etcd_gateway::is_met(object const& condition) const
 {
-    auto const found = values_.find(stores::etcd::bytes(condition, "key"));
-    auto const target = stores::etcd::text(condition, "target"), result = stores::etcd::text(condition, "result");
+    auto const found = values_.find(stores::etcd::bytes_in(condition, "key"));
+    auto const target = stores::etcd::text_in(condition, "target"), result = stores::etcd::text_in(condition, "result");
     if (target == "CREATE")
         return (found == values_.end() ? 0 : found->second.created)
-               == stores::etcd::number(condition, "create_revision");
+               == stores::etcd::number_in(condition, "create_revision");
     if (target == "MOD")
-        return (found == values_.end() ? 0 : found->second.changed) == stores::etcd::number(condition, "mod_revision");
+        return (found == values_.end() ? 0 : found->second.changed)
+               == stores::etcd::number_in(condition, "mod_revision");
     if (found == values_.end())
         return false;
-    auto const order = found->second.bytes.compare(stores::etcd::bytes(condition, "value"));
+    auto const order = found->second.bytes.compare(stores::etcd::bytes_in(condition, "value"));
     return result == "LESS" ? order < 0 : result == "GREATER" ? order > 0 : order == 0;
 }
 
@@ -179,7 +180,7 @@ etcd_gateway::object etcd_gateway::step(object const& what, values& after)
     if (name == "request_range")
         return {{"response_range", range(arguments, after)}};
     if (name == "request_delete_range") {
-        auto const deleted = after.erase(stores::etcd::bytes(arguments, "key"));
+        auto const deleted = after.erase(stores::etcd::bytes_in(arguments, "key"));
         return {{"response_delete_range", {{"deleted", fmt::to_string(deleted)}}}};
     }
     put(arguments, after);
@@ -188,12 +189,12 @@ etcd_gateway::object etcd_gateway::step(object const& what, values& after)
 
 void etcd_gateway::put(object const& asked, values& after)
 {
-    auto const key = stores::etcd::bytes(asked, "key");
+    auto const key = stores::etcd::bytes_in(asked, "key");
     auto const there = after.find(key);
     bool const as_it_is = stores::etcd::is_true(asked, "ignore_value");
     if (as_it_is && there == after.end())
         throw refused{"etcdserver: key not found", invalid_argument};
-    auto const lease = std::string(stores::etcd::text(asked, "lease"));
+    auto const lease = std::string(stores::etcd::text_in(asked, "lease"));
     if (!lease.empty() && lease != "0" && !leases_.contains(lease))
         throw refused{"etcdserver: requested lease not found", not_found};
     auto& v = after[key];
@@ -201,22 +202,22 @@ void etcd_gateway::put(object const& asked, values& after)
         v.created = revision_;
     v.changed = revision_;
     if (!as_it_is)
-        v.bytes = stores::etcd::bytes(asked, "value");
+        v.bytes = stores::etcd::bytes_in(asked, "value");
     if (!stores::etcd::is_true(asked, "ignore_lease"))
         v.lease = lease == "0" ? std::string() : lease;
 }
 
 etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) const
 {
-    auto const first = stores::etcd::bytes(asked, "key"), last = stores::etcd::bytes(asked, "range_end");
+    auto const first = stores::etcd::bytes_in(asked, "key"), last = stores::etcd::bytes_in(asked, "range_end");
     auto const begin = in.lower_bound(first);
     auto const end = last.empty()                   ? in.upper_bound(first)
                      : last == std::string(1, '\0') ? in.end()
                                                     : in.lower_bound(last);
     json::array found;
-    for (auto at = begin;
-         at != end
-         && (stores::etcd::number(asked, "limit") == 0 || std::ssize(found) < stores::etcd::number(asked, "limit"));
+    for (auto at = begin; at != end
+                          && (stores::etcd::number_in(asked, "limit") == 0
+                              || std::ssize(found) < stores::etcd::number_in(asked, "limit"));
          ++at) {
         object one{{"key", stores::etcd::base64(at->first)},
                    {"create_revision", fmt::to_string(at->second.created)},
@@ -274,22 +275,22 @@ void etcd_gateway::note_changes(values const& before)
 void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const& message, told tell)
 {
     auto const said = json::parse(message).as_object();
-    if (auto const& asked = stores::etcd::object(said, "create_request"); !asked.empty()) {
-        watches_.push_back({from, stores::etcd::number(asked, "watch_id"), stores::etcd::bytes(asked, "key"),
+    if (auto const& asked = stores::etcd::object_in(said, "create_request"); !asked.empty()) {
+        watches_.push_back({from, stores::etcd::number_in(asked, "watch_id"), stores::etcd::bytes_in(asked, "key"),
                             list(asked, "filters").empty(), tell});
         tell(json::serialize(object{{"result",
                                      {{"header", header()},
-                                      {"watch_id", fmt::to_string(stores::etcd::number(asked, "watch_id"))},
+                                      {"watch_id", fmt::to_string(stores::etcd::number_in(asked, "watch_id"))},
                                       {"created", true}}}}));
-        auto const since = stores::etcd::number(asked, "start_revision");
+        auto const since = stores::etcd::number_in(asked, "start_revision");
         auto const created = watches_.back();
         for (auto const& c : changes_) {
             if (since > 0 && c.revision >= since)
                 tell_of(c, created);
         }
-    } else if (auto const& ended = stores::etcd::object(said, "cancel_request"); !ended.empty()) {
+    } else if (auto const& ended = stores::etcd::object_in(said, "cancel_request"); !ended.empty()) {
         std::erase_if(watches_, [&](auto& w) {
-            return w.id == stores::etcd::number(ended, "watch_id") && !w.from.owner_before(from)
+            return w.id == stores::etcd::number_in(ended, "watch_id") && !w.from.owner_before(from)
                    && !from.owner_before(w.from);
         });
     } else {
