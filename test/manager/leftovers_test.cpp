@@ -30,11 +30,10 @@ struct rounds_and_their_keys : acquisition_parts {
     std::shared_ptr<quorum::round> grow(locks::leftovers& all)
     {
         all.grow();
-        auto asked =
-            std::make_shared<quorum::round>(state->quorum, commands::acquire{}, all.growing(), set.options.ttl);
-        asked->contend(false);
-        asked->watch();
-        asked->grow();
+        quorum::round_command extended(commands::acquire{.watch = true}, all.growing(), set.options.ttl);
+        extended.contend(state->quorum.contender, false);
+        extended.grow();
+        auto const asked = quorum::make_round(state->quorum, std::move(extended));
         all.may_be_left_by(*asked);
         gather(*asked);
         return asked;

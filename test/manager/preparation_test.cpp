@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(preparation)
 namespace {
 
 struct unconnected {
-    void connect() { gather(w, *quorum::round::to_connect(state->quorum)); }
+    void connect() { gather(w, *quorum::make_round(state->quorum, quorum::to_connect(state->quorum))); }
 
     lock_world w{3};
     std::unique_ptr<lock_manager> manager = w.manager();

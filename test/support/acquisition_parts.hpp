@@ -59,13 +59,10 @@ struct acquisition_parts {
     /// A round that asks for what @p r wants. It contends and watches, like the rounds after the first.
     std::shared_ptr<quorum::round> round_for(locks::acquire_request const& r)
     {
-        auto asked = std::make_shared<quorum::round>(state->quorum, commands::acquire{}, r.keys(),
-                                                     state->make_token(r.options), r.options.ttl, r.mode_on_nodes());
-        if (r.wants_any())
-            asked->want_any();
-        asked->contend(false);
-        asked->watch();
-        return asked;
+        quorum::round_command asked(state->quorum, commands::acquire{.any = r.wants_any(), .watch = true}, r.keys(),
+                                    state->make_token(r.options), r.options.ttl, r.mode_on_nodes());
+        asked.contend(state->quorum.contender, false);
+        return quorum::make_round(state->quorum, std::move(asked));
     }
 
     void gather(quorum::round& r) { test::gather(w, r); }

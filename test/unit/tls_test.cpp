@@ -10,7 +10,6 @@
 #include <string>
 
 using namespace redlock;
-using namespace redlock::stores::redis;
 
 BOOST_AUTO_TEST_SUITE(tls)
 
