@@ -175,7 +175,11 @@ runtime::task<void> acquisition::found(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     a.has_founded_ = true;
-    auto const all = quorum::round::to_found(a.state_->quorum);
+    auto const asked = quorum::round::to_ask_if_new(a.state_->quorum);
+    co_await a.gather(*asked);
+    auto const all = a.stopped() ? nullptr : quorum::round::to_found(*asked);
+    if (!all)
+        co_return;
     co_await a.gather(*all);
     if (all->all_granted())
         a.state_->quorum.nodes.set_founded();
@@ -321,6 +325,7 @@ runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition
             co_return;
         until = std::min(end, state.now() + quarantine_look);
         co_await a.sleep(until);
+        a.has_founded_ = false;  // a node may not have answered
     }
 }
 

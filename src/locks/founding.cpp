@@ -47,7 +47,7 @@ public:
         while (!self->stopped()) {
             if (!self->all_answered() || self->all_are_trusted())
                 co_return self->outcome();
-            if (!self->founds_ && self->is_new()) {
+            if (!self->asks_again_ && self->is_new()) {
                 co_await found_now(self);
                 continue;
             }
@@ -79,12 +79,18 @@ private:
     static runtime::task<void> found_now(std::shared_ptr<founding> self)
     {
         auto& nodes = self->state_->quorum.nodes;
-        self->founds_ = true;
-        self->asked_ = quorum::round::to_found(self->state_->quorum);
+        self->asks_again_ = true;
+        self->asked_ = quorum::round::to_ask_if_new(self->state_->quorum);
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             if (!nodes.may_be_founded(i))
                 self->asked_->skip(i, vote::granted);
         }
+        co_await self->gather(*self->asked_);
+        auto founds = self->stopped() ? nullptr : quorum::round::to_found(*self->asked_);
+        if (!founds)
+            co_return;
+        self->founds_ = true;
+        self->asked_ = std::move(founds);
         co_await self->gather(*self->asked_);
         auto const& all = self->asked_->ballots;
         if (std::ranges::all_of(all, [](auto& b) { return b.skipped || b.has_granted(); }))
@@ -191,6 +197,7 @@ private:
 
     clock::time_point const called_;
     std::shared_ptr<quorum::round> asked_;  ///< the latest round
+    bool asks_again_ = false;               ///< it has asked the nodes again whether they are new
     bool founds_ = false;                   ///< it has asked the nodes to be founded
 };
 

@@ -126,8 +126,18 @@ public:
     /// When it is won and no node is awaited any more, it calls `node_set::set_met`.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
-    /// A round that founds a set of new nodes: see `commands::found`. It waits for all nodes that it asks.
-    static std::shared_ptr<round> to_found(quorum_state&);
+    /** A round that asks all nodes of a set again whether they are new: see `commands::found`. Call it when all of them
+        have said so. It waits for all nodes that it asks.
+
+        The first answers have come one after the other. Between two of them, another manager may have founded the set
+        and acquired a lock, and a node that looks new may have forgotten this lock. If all nodes give the same answer
+        again, there was a moment in which all of them were new: between the last first answer and this question.
+    */
+    static std::shared_ptr<round> to_ask_if_new(quorum_state&);
+
+    /// A round that founds the set. It asks the same nodes as @p asked, a round @ref to_ask_if_new.
+    /// @return null: one of them has not granted
+    static std::shared_ptr<round> to_found(round const& asked);
 
     /// A command about the keys and the value of @p about.
     round(quorum_state&, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
@@ -287,11 +297,25 @@ private:
     bool trims_ = false;
 };
 
-inline std::shared_ptr<round> round::to_found(quorum_state& q)
+inline std::shared_ptr<round> round::to_ask_if_new(quorum_state& q)
 {
-    auto all =
-        detail::make_recycled<round>(q, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
+    auto all = detail::make_recycled<round>(q, commands::found{.only_asks = true}, key_list(1), std::string(),
+                                            std::chrono::milliseconds(0));
     all->waits_for_all = true;
+    return all;
+}
+
+inline std::shared_ptr<round> round::to_found(round const& asked)
+{
+    if (!std::ranges::all_of(asked.ballots, [](auto& b) { return b.skipped || b.has_granted(); }))
+        return nullptr;
+    auto all = detail::make_recycled<round>(asked.quorum, commands::found{}, key_list(1), std::string(),
+                                            std::chrono::milliseconds(0));
+    all->waits_for_all = true;
+    for (auto const& b : asked.ballots) {
+        if (b.skipped)
+            all->skip(b.node, b.reply.vote);
+    }
     return all;
 }
 

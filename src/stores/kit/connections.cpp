@@ -252,7 +252,7 @@ void connections::check_links()
     auto const period = std::min(answering.size(), ask_each_within);
     for (std::size_t i = 0; i < answering.size(); ++i) {
         if (i % period == looks_ % period && answering[i]->up())
-            look(*answering[i], {}, [](node_reply const&) {});
+            look(*answering[i], {}, [](core::memory_record const*) {});
     }
     if (closed_)
         return;
@@ -265,7 +265,8 @@ void connections::check_links()
 }
 
 // The server's settings may change during a connection, and its tables may be replaced.
-void connections::look(session& s, std::string verdict, std::function<void(node_reply)> done)
+// @p done gets the record that this object knows, or null: the server has not told it.
+void connections::look(session& s, std::string verdict, std::function<void(core::memory_record const*)> done)
 {
     s.look(std::move(verdict),
            [this, &s, started = s.server().started, done = std::move(done)](core::memory_record const* r) {
@@ -279,16 +280,26 @@ void connections::look(session& s, std::string verdict, std::function<void(node_
                           .error = errc::node_unreachable,
                           .text = "its record is gone or begins anew, so it may have forgotten locks"});
                }
-               if (!is_same)
-                   return done({.error = errc::connection_lost});
-               done({.vote = r->began == core::beginning::founded ? vote::granted : vote::denied});
+               done(is_same ? r : nullptr);
            });
+}
+
+void connections::found(session& s, commands::found how, std::function<void(node_reply)> done)
+{
+    auto verdict = how.only_asks ? std::string() : memory_.verdict(core::beginning::founded);
+    look(s, std::move(verdict), [this, how, done = std::move(done)](core::memory_record const* r) {
+        if (!r)
+            return done({.error = errc::connection_lost});
+        bool const granted = how.only_asks ? memory_.says_again(max_ttl_, clock::now())
+                                           : r->began == core::beginning::founded;
+        done({.vote = granted ? vote::granted : vote::denied});
+    });
 }
 
 void connections::note_old_set()
 {
     if (auto* const s = session_for({}, clock::now()))
-        look(*s, memory_.verdict(core::beginning::in_old_set), [](node_reply const&) {});
+        look(*s, memory_.verdict(core::beginning::in_old_set), [](core::memory_record const*) {});
 }
 
 // A greeting may have changed the record, too, if its connection ended before it was up.
