@@ -325,7 +325,10 @@ runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition
             co_return;
         until = std::min(end, state.now() + quarantine_look);
         co_await a.sleep(until);
-        a.has_founded_ = false;  // a node may not have answered
+        if (state.quorum.nodes.may_found()) {  // it was not connected, or has not said again that it is new
+            a.has_founded_ = false;
+            co_return;
+        }
     }
 }
 

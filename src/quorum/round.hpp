@@ -130,8 +130,8 @@ public:
         have said so. It waits for all nodes that it asks.
 
         The first answers have come one after the other. Between two of them, another manager may have founded the set
-        and acquired a lock, and a node that looks new may have forgotten this lock. If all nodes give the same answer
-        again, there was a moment in which all of them were new: between the last first answer and this question.
+        and acquired a lock. A node that looks new may have forgotten this lock. If all nodes give the same answer
+        again, all of them were new in the moment between the two times.
     */
     static std::shared_ptr<round> to_ask_if_new(quorum_state&);
 

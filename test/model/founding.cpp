@@ -25,7 +25,7 @@ struct founding_rules {
     bool spares_an_old_node = true;  ///< no restart leaves only nodes with fresh records
 };
 
-/** A node that has lost its keys looks new. A client that has read the records of all nodes as new founds the set: it
+/** A node that has lost its keys looks new. If a client has read the records of all nodes as new, it founds the set. It
     tells each node that it is founded, and the node votes at once. Other nodes vote when their record is max_ttl old.
 
     A client reads the records one after the other. Between two of its steps anything may happen: other clients found
@@ -43,7 +43,8 @@ struct founding_rules {
 class founding : public three_nodes {
 public:
     enum class record : std::uint8_t { fresh, of_old_set, votes };
-    /// What a client knows about a node. The last two: it is known as new, but has another record since.
+    /// How often a client has read the record of a node, always as new. The last two: the node has another record
+    /// since.
     enum class reading : std::uint8_t { none, once, twice, gone_after_once, gone_after_twice };
     enum class phase : std::uint8_t { idle, asking, holding };
 

@@ -264,8 +264,8 @@ void connections::check_links()
         look_again_later();
 }
 
-// The server's settings may change during a connection, and its tables may be replaced.
-// @p done gets the record that this object knows, or null: the server has not told it.
+// The server's settings may change during a connection, and its tables may be replaced. The function `done` gets the
+// record. It gets null if the server has not told the record that this object knows.
 void connections::look(session& s, std::string verdict, std::function<void(core::memory_record const*)> done)
 {
     s.look(std::move(verdict),
