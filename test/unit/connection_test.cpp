@@ -479,7 +479,7 @@ struct new_node {
     {
         auto o = operations.make(c, 0);
         node->submit(o);
-        clock->advance(context, {});
+        clock->advance(context, 1ms);
         return o;
     }
     auto asks() { return submit({.what = commands::found{.only_asks = true}}); }
@@ -493,7 +493,7 @@ struct new_node {
         for (auto& r : says(began).answers(b->request))
             b->put(std::move(r));
         link->told->answered(b);
-        clock->advance(context, {});
+        clock->advance(context, 1ms);
     }
 
     /// The verdict in the latest question for the record.
