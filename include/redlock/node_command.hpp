@@ -172,7 +172,11 @@ struct scan {
 /// new any more, nothing changes, and the node denies. A server that keeps no record of its memory does nothing, and
 /// grants.
 struct found {
-    /// Always true.
+    /// Ask only, and change nothing: grant if the server is still new. The server must get the question after this
+    /// command came. The manager founds a set only if all nodes have granted this question.
+    bool only_asks = false;
+
+    /// Whether all members are equal.
     friend bool operator==(found const&, found const&) = default;
 };
 

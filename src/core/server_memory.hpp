@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/quarantine.hpp"
+
 #include <redlock/clock.hpp>
 #include <redlock/server_identity.hpp>
 
@@ -45,11 +47,6 @@ struct memory_record {
     std::chrono::milliseconds up{0};  ///< how long the process of the server has been running; 0: unknown
 };
 
-inline bool is_founding(std::string_view verdict) noexcept
-{
-    return verdict.starts_with(static_cast<char>(beginning::founded));
-}
-
 /// The way out if several servers have one address, for people.
 inline constexpr std::string_view one_address_each = "a node must be one server, so give each an address of its own";
 
@@ -77,11 +74,13 @@ public:
             word_ = r.word;
             began_ = beginning_of(r, now);  // only once, because the server's clock may jump later
             waits_until_.reset();
+            says_again_ = false;
         }
         bool const is_late = is_same && r.began == beginning::fresh;  // another connection may have told the verdict
         if (!is_late)
             how_began_ = r.began;
         told_at_ = now;
+        age_ = r.age;
         waits_until_ = r.wait.count() <= 0 ? std::nullopt : std::optional(waits_until_.value_or(now + r.wait));
         identity_ = {.durable = false,
                      .restarted = replaced_ || how_began_ == beginning::anew || how_began_ == beginning::promoted,
@@ -93,9 +92,20 @@ public:
         return is_same && identity_ != before;
     }
 
+    /// The latest record is the answer to `commands::found::only_asks`. @return whether the server is still new
+    bool says_again(std::chrono::milliseconds max_ttl, clock::time_point now)
+    {
+        return says_again_ = is_new(identity_, max_ttl, now) && age_ < max_ttl;
+    }
+
     /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or
-    /// in_old_set. The server compares the word. Empty: there is no record.
-    std::string verdict(beginning b) const { return word_.empty() ? word_ : static_cast<char>(b) + word_; }
+    /// in_old_set. The server compares the word. Empty: there is no record, or the server may not be founded, because
+    /// it has not said again that this word is new.
+    std::string verdict(beginning b) const
+    {
+        bool const is_allowed = b != beginning::founded || says_again_;
+        return word_.empty() || !is_allowed ? std::string() : static_cast<char>(b) + word_;
+    }
 
     /// The word of the latest record. Empty: the server has told none.
     std::string const& word() const noexcept { return word_; }
@@ -154,11 +164,13 @@ private:
     static constexpr auto clock_error_max = std::chrono::seconds(5);  // uptimes are in seconds, by the wall clock
 
     std::string word_;
-    std::string life_;       ///< the life of the server that the client has met last
-    bool replaced_ = false;  ///< the client knew another word before
+    std::string life_;         ///< the life of the server that the client has met last
+    bool says_again_ = false;  ///< the server has said again that this word is new
+    bool replaced_ = false;    ///< the client knew another word before
     beginning how_began_ = beginning::fresh;
     std::chrono::milliseconds follow_;
     clock::time_point began_, told_at_;
+    std::chrono::milliseconds age_{0};  ///< of the word, by the server's clock, at that time
     std::optional<clock::time_point> shared_at_;
     std::optional<clock::time_point> waits_until_;
     server_identity identity_{.durable = false};

@@ -189,7 +189,12 @@ runtime::task<void> acquisition::get_ready(std::shared_ptr<acquisition> self, cl
     } else if (next == step::found) {
         // No node of the set has a record of locks. So there is nothing to forget, and all of them vote from now on.
         a.preparation_.founds();
-        auto const all = quorum::make_round(state.quorum, quorum::to_found(state.quorum));
+        auto const asked = quorum::make_round(state.quorum, quorum::to_ask_if_new(state.quorum));
+        co_await a.gather(*asked);
+        auto founds = a.stopped() ? std::nullopt : quorum::to_found(*asked);
+        if (!founds)
+            co_return;
+        auto const all = quorum::make_round(state.quorum, std::move(*founds));
         co_await a.gather(*all);
         if (quorum::all_granted(*all))
             state.quorum.nodes.set_founded();

@@ -94,6 +94,10 @@ runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition
             co_return;
         until = std::min(end, state.now() + quarantine_look);
         co_await a.sleep(until);
+        if (state.quorum.nodes.may_found()) {
+            a.preparation_.may_found_again();
+            co_return;
+        }
     }
 }
 

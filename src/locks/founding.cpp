@@ -48,7 +48,7 @@ public:
         while (!self->stopped()) {
             if (!self->all_answered() || self->all_are_trusted())
                 co_return self->outcome();
-            if (!self->founds_ && self->is_new()) {
+            if (!self->asks_again_ && self->is_new()) {
                 co_await found_now(self);
                 continue;
             }
@@ -80,18 +80,24 @@ private:
     static runtime::task<void> found_now(std::shared_ptr<founding> self)
     {
         auto& nodes = self->state_->quorum.nodes;
+        self->asks_again_ = true;
+        self->asked_ = quorum::make_round(self->state_->quorum, self->to_ask_if_new());
+        co_await self->gather(*self->asked_);
+        auto founds = self->stopped() ? std::nullopt : quorum::to_found(*self->asked_);
+        if (!founds)
+            co_return;
         self->founds_ = true;
-        self->asked_ = quorum::make_round(self->state_->quorum, self->to_found_new());
+        self->asked_ = quorum::make_round(self->state_->quorum, std::move(*founds));
         co_await self->gather(*self->asked_);
         auto const& all = self->asked_->ballots;
         if (std::ranges::all_of(all, [](auto& b) { return b.skipped || b.has_granted(); }))
             nodes.set_founded();
     }
 
-    quorum::round_command to_found_new() const
+    quorum::round_command to_ask_if_new() const
     {
         auto const& q = state_->quorum;
-        auto command = quorum::to_found(q);
+        auto command = quorum::to_ask_if_new(q);
         command.ask_only([&](std::size_t i) { return q.nodes.may_be_founded(i); }, vote::granted);
         return command;
     }
@@ -196,6 +202,7 @@ private:
 
     clock::time_point const called_;
     std::shared_ptr<quorum::round> asked_;  ///< the latest round
+    bool asks_again_ = false;               ///< it has asked the nodes again whether they are new
     bool founds_ = false;                   ///< it has asked the nodes to be founded
 };
 

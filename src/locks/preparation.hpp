@@ -32,6 +32,8 @@ public:
 
     void connects() noexcept { connects_ = true; }
     void founds() noexcept { founds_ = true; }
+    /// A node was not connected, or has not said again that it is new.
+    void may_found_again() noexcept { founds_ = false; }
 
     /// Another manager founds the set. @return when to look again
     clock::time_point lets_found(clock::time_point now) noexcept

@@ -61,9 +61,9 @@ round_command to_connect(quorum_state const& q)
     return {q, commands::connect{}, key_list(1), std::string(), std::chrono::milliseconds(0)};
 }
 
-round_command to_found(quorum_state const& q)
+round_command to_ask_if_new(quorum_state const& q)
 {
-    round_command c(q, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
+    round_command c(q, commands::found{.only_asks = true}, key_list(1), std::string(), std::chrono::milliseconds(0));
     c.waits_for_all = true;
     return c;
 }

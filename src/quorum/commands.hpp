@@ -75,8 +75,14 @@ round_command to_holders(commands::variant what, std::shared_ptr<grant> about, s
 /// and no node is awaited any more, it calls `node_set::set_met`.
 round_command to_connect(quorum_state const&);
 
-/// Founds a set of new nodes: see `commands::found`. It waits for all nodes that it asks.
-round_command to_found(quorum_state const&);
+/** Asks all nodes of a set again whether they are new: see `commands::found`. Use it when all of them have said so. The
+    round waits for all nodes that it asks.
+
+    The first answers have come one after the other. Between two of them, another manager may have founded the set and
+    acquired a lock. A node that looks new may have forgotten this lock. If all nodes give the same answer again, all of
+    them were new in the moment between the two times.
+*/
+round_command to_ask_if_new(quorum_state const&);
 
 /// Releases all keys. If waiters of this process were to follow, it ends the hand-overs.
 round_command to_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);

@@ -57,6 +57,16 @@ bool is_revocable(ballot_set const& asked) noexcept
     return std::ranges::any_of(asked.ballots, [](auto& b) { return b.revocable; });
 }
 
+std::optional<round_command> to_found(ballot_set const& asked)
+{
+    if (!std::ranges::all_of(asked.ballots, [](auto& b) { return b.skipped || b.has_granted(); }))
+        return std::nullopt;
+    round_command c(asked.quorum, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
+    c.waits_for_all = true;
+    c.ask_only([&](std::size_t i) { return !asked.ballots[i].skipped; }, vote::granted);
+    return c;
+}
+
 std::vector<node_report> report(ballot_set const& asked)
 {
     auto const& known = asked.quorum.nodes;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 // These functions read the votes of a round that is decided.
@@ -31,6 +32,9 @@ std::size_t quarantined(ballot_set const&) noexcept;
 
 /// Whether a node granted while a trim is unconfirmed. Such a grant never counts for this value.
 bool is_revocable(ballot_set const&) noexcept;
+
+/// For a round @ref to_ask_if_new : founds the set by the same nodes. Nothing: one of them has not granted.
+std::optional<round_command> to_found(ballot_set const& asked);
 
 /// Returns `attempt_report::nodes`.
 std::vector<node_report> report(ballot_set const&);

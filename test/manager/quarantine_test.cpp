@@ -182,6 +182,78 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_new_node_that_has_voted_by_age_is_quaranti
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::quarantined));
 }
 
+namespace {
+
+/// A manager has heard of two servers that they are new, and cannot reach the third one. Meanwhile another manager
+/// founds the set, and acquires "stock" on the last two servers. Then the third server loses its keys, and looks new.
+struct founded_meanwhile {
+    explicit founded_meanwhile(restart_guard guard)
+    {
+        age(w, 3s);
+        late = w.manager({.restart_guard = guard});
+        w[2].reachable = false;
+        BOOST_TEST((w.acquire(*late, "stock").ec == errc::quarantined));
+        w.each([](auto& s) { s.learners.clear(); });  // `late` does not ask again before the end of all this
+        w[2].reachable = true;
+        founder = w.manager();
+        BOOST_TEST(w.acquire(*founder, "warm-up").held.held());
+        w[0].reachable = false;
+        held = w.acquire(*founder, "stock", {.ttl = 50s, .renew = renewal::none}).held;
+        BOOST_TEST(held.held());
+        w[0].reachable = true;
+        w[2].restart();
+        w[2].be_new(w.now);
+    }
+
+    lock_world w{3};
+    std::unique_ptr<lock_manager> late, founder;
+    lock held;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(acquire_after_another_manager_has_founded_the_set_founds_nothing)
+{
+    founded_meanwhile f(restart_guard::automatic);
+    auto const refused = f.w.start(*f.late, "stock", {.wait = 30s});
+    f.w.run_for(29s);
+    BOOST_TEST(f.held.held());
+    BOOST_TEST(!refused.held.held());
+    BOOST_TEST(!f.w[2].identity.founded);
+    BOOST_TEST(!f.late->stats().founded);
+}
+
+BOOST_AUTO_TEST_CASE(found_after_another_manager_has_founded_the_set_founds_nothing)
+{
+    founded_meanwhile f(restart_guard::strict);
+    std::optional<error_code> ended;
+    f.late->async_found([&](error_code ec, attempt_report const&) { ended = ec; });
+    f.w.run_to([&] { return ended.has_value(); });
+    BOOST_TEST((ended == errc::quarantined));
+    BOOST_TEST(!f.w[2].identity.founded);
+    BOOST_TEST(!f.w.acquire(*f.late, "stock").held.held());
+    BOOST_TEST(f.held.held());
+}
+
+// The server that says nothing when it is asked again may be one that another manager has founded.
+BOOST_AUTO_TEST_CASE(acquire_with_a_node_away_when_all_are_asked_again_founds_later)
+{
+    lock_world w(3);
+    age(w, 3s);
+    auto const locks = w.manager();
+    w[2].connecting = true;
+    auto won = w.start(*locks, "stock", {.wait = 30s});
+    w.run_for(5ms);
+    w[0].reachable = false;
+    w[2].connecting = false;
+    w.run_for(100ms);
+    w.each([](auto& s) { BOOST_TEST(!s.identity.founded); });
+    w[0].reachable = true;
+    w.run_for(2s);
+    BOOST_TEST(won.held.held());
+    w.each([](auto& s) { BOOST_TEST(s.identity.founded); });
+}
+
 // All servers of an old set lose their keys, one of them first. A manager that stays has seen that.
 BOOST_AUTO_TEST_CASE(acquire_by_a_newcomer_after_all_nodes_lost_their_keys_in_turn_fails)
 {

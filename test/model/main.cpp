@@ -30,8 +30,8 @@ constexpr std::uint64_t states_max_large = 250'000'000;
 std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
-    for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(),
-                             progress_worlds(), slots_worlds(), takeover_worlds()})
+    for (auto const& more : {moves_worlds(), exclusion_worlds(), founding_worlds(), sets_worlds(), shared_worlds(),
+                             reader_tokens_worlds(), progress_worlds(), slots_worlds(), takeover_worlds()})
         all.insert(all.end(), more.begin(), more.end());
     // The controls come last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });

@@ -9,6 +9,7 @@ namespace redlock::model {
 
 std::vector<world> exclusion_worlds();
 std::vector<world> fencing_worlds();
+std::vector<world> founding_worlds();
 std::vector<world> moves_worlds();
 std::vector<world> progress_worlds();
 std::vector<world> reader_tokens_worlds();

@@ -295,6 +295,8 @@ public:
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
+        if (c.which() == node_command::kind::found && c.as<commands::found>().only_asks)
+            return {.vote = identity.durable || is_new() ? vote::granted : vote::denied};
         requests.push_back({c.which(), c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now,
                             c.fence(), c.keys.size()});
         if (refusal)
@@ -316,6 +318,8 @@ public:
     }
 
 private:
+    bool is_new() const { return identity.fresh && !identity.restarted; }
+
     node_reply found()
     {
         if (identity.restarted)
@@ -495,6 +499,8 @@ private:
     {
         if (reply.untouched && server_.sends_again)
             return send(o);
+        if (o->command().which() == node_command::kind::found)
+            learn();
         if (server_.reading_time == 0ms)
             return answer(o, reply);
         world_.at(world_.now + server_.reading_time, [self = shared_from_this(), o, reply] { self->answer(o, reply); });

@@ -2,7 +2,9 @@
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/connection.hpp"
+#include "stores/redis/redis_node.hpp"
 #include "stores/redis/scripts.hpp"
+#include "support/counted_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_transport.hpp"
 
@@ -450,6 +452,113 @@ BOOST_AUTO_TEST_CASE(connection_to_a_restarted_or_promoted_server_is_accepted)
     BOOST_TEST(c.up());
     reconnects(server_of("four", "babe", 1000s, 'p', 100s));  // its promotion is no news
     BOOST_TEST(!c.up());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(founding_node)
+
+namespace {
+
+/// A node whose server says that it is new.
+struct new_node {
+    new_node()
+    {
+        node->start(context.get_executor(), {.connected = [](server_identity const&) {},
+                                             .learned = [this](server_identity const& s) { learned = s; },
+                                             .changed = [](std::string_view) {}});
+        submit({.what = commands::connect{}});
+        transport->greets(says('f'));
+        answers('f');  // the look that follows each greeting
+    }
+    ~new_node() { node->close(); }
+
+    static replies::server says(char began) { return server_of("one", "f00d", 100s, began, 3s); }
+
+    std::shared_ptr<counted_operation> submit(node_command const& c)
+    {
+        auto o = operations.make(c, 0);
+        node->submit(o);
+        clock->advance(context, 1ms);
+        return o;
+    }
+    auto asks() { return submit({.what = commands::found{.only_asks = true}}); }
+    auto founds() { return submit({.what = commands::found{}}); }
+
+    /// Answers the oldest batch, from which the record has begun in this way.
+    void answers(char began)
+    {
+        auto const b = transport->sent.front();
+        transport->sent.erase(transport->sent.begin());
+        for (auto& r : says(began).answers(b->request))
+            b->put(std::move(r));
+        transport->told->answered(b);
+        clock->advance(context, 1ms);
+    }
+
+    /// The verdict in the latest question for the record.
+    std::string verdict() const
+    {
+        for (auto const& c : take_commands(transport->sent.back()->request.bytes())) {
+            if (c[0] == "EVALSHA" && c[1] == stores::redis::record_script.sha1)
+                return c[9];
+        }
+        return "no question";
+    }
+
+    asio::io_context context;
+    std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
+    std::shared_ptr<recording_transport> transport = std::make_shared<recording_transport>();
+    std::shared_ptr<redlock::node> node = stores::redis::make_redis_node(
+        net::parse_url("redis://s"), {},
+        std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)), transport);
+    counted_operations operations;
+    std::optional<server_identity> learned;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_founds_the_word_that_says_again_that_it_is_new, new_node)
+{
+    auto const asked = asks();
+    BOOST_TEST(verdict().empty());
+    answers('f');
+    BOOST_TEST((asked->reply.vote == vote::granted));
+
+    auto const founded = founds();
+    BOOST_TEST(verdict() == "Ff00d");
+    answers('F');
+    BOOST_TEST((founded->reply.vote == vote::granted));
+    BOOST_TEST_REQUIRE(learned.has_value());
+    BOOST_TEST(learned->founded);
+}
+
+// The answer may be older than the second operation.
+BOOST_FIXTURE_TEST_CASE(submit_of_found_during_a_question_asks_again, new_node)
+{
+    auto const first = asks(), second = asks();
+    BOOST_TEST(transport->sent.size() == 1u);
+    answers('f');
+    BOOST_TEST((first->reply.vote == vote::granted));
+    BOOST_TEST(second->answers == 0u);
+    answers('F');
+    BOOST_TEST((second->reply.vote == vote::denied));
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_without_a_question_before_founds_nothing, new_node)
+{
+    auto const founded = founds();
+    BOOST_TEST(verdict().empty());
+    answers('f');
+    BOOST_TEST((founded->reply.vote == vote::denied));
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_link_ends, new_node)
+{
+    auto const first = asks(), second = asks();
+    transport->ends();
+    BOOST_TEST((first->reply.error == errc::connection_lost));
+    BOOST_TEST((second->reply.error == errc::connection_lost));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ public:
     scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
         : owner_(&o),
           executor_(std::move(e)),
-          server_{.backend = {id, ""}, .started = "once", .record = {.word = "w", .age = std::chrono::hours(1)}}
+          server_{.backend = {id, ""}, .started = "once", .record = {.word = "w", .age = std::chrono::seconds(10)}}
     {
     }
 
@@ -144,13 +144,32 @@ struct two_connections {
         }
     }
 
-    /// The session that was asked to found the record.
-    scripted_session& asked_to_found()
+    /// The session that was asked about the record.
+    scripted_session& asked()
     {
         auto const one = std::ranges::find_if(sessions, [](auto& s) { return s->looked != nullptr; });
         BOOST_TEST_REQUIRE((one != sessions.end()));
-        BOOST_TEST((*one)->founded == "Fw");
         return **one;
+    }
+
+    /// The server says again that it is new, and then the node founds it.
+    std::shared_ptr<test::counted_operation> found(test::counted_operations& of)
+    {
+        auto const asks = of.make({.what = commands::found{.only_asks = true}}, 0);
+        node->submit(asks);
+        context.poll();
+        BOOST_TEST(asked().founded.empty());
+        core::memory_record const still_new{.word = "w", .age = std::chrono::seconds(10)};
+        std::exchange(asked().looked, {})(&still_new);
+        BOOST_TEST(asks->answers == 1u);
+        BOOST_TEST((asks->reply.vote == vote::granted));
+
+        auto founds = of.make({.what = commands::found{}}, 0);
+        node->submit(founds);
+        context.restart();
+        context.poll();
+        BOOST_TEST(asked().founded == "Fw");
+        return founds;
     }
 };
 
@@ -211,14 +230,12 @@ BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, t
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = commands::found{}}, 0);
-    node->submit(founds);
-    context.poll();
+    auto const founds = found(of);
     BOOST_TEST(identities.size() == 1u);
     BOOST_TEST((identities.back().fresh && !identities.back().restarted));
 
     core::memory_record const founded{.word = "w", .began = core::beginning::founded};
-    std::exchange(asked_to_found().looked, {})(&founded);
+    std::exchange(asked().looked, {})(&founded);
 
     BOOST_TEST(founds->answers == 1u);
     BOOST_TEST((founds->reply.vote == vote::granted));
@@ -226,13 +243,32 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, tw
     BOOST_TEST((identities.back().founded));
 }
 
+BOOST_FIXTURE_TEST_CASE(submit_of_found_asks_of_a_node_that_was_founded_is_denied, two_connections)
+{
+    test::counted_operations of;
+    auto const asks = of.make({.what = commands::found{.only_asks = true}}, 0);
+    node->submit(asks);
+    context.poll();
+    core::memory_record const founded{.word = "w", .began = core::beginning::founded};
+    std::exchange(asked().looked, {})(&founded);
+    BOOST_TEST((asks->reply.vote == vote::denied));
+    BOOST_TEST((identities.back().founded));
+}
+
+// The manager has not asked this memory of the server twice.
+BOOST_FIXTURE_TEST_CASE(submit_of_found_without_a_question_founds_nothing, two_connections)
+{
+    test::counted_operations of;
+    node->submit(of.make({.what = commands::found{}}, 0));
+    context.poll();
+    BOOST_TEST(asked().founded.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = commands::found{}}, 0);
-    node->submit(founds);
-    context.poll();
-    asked_to_found().cut({.untouched = true, .error = errc::node_unreachable});
+    auto const founds = found(of);
+    asked().cut({.untouched = true, .error = errc::node_unreachable});
 
     BOOST_TEST(founds->answers == 1u);
     BOOST_TEST((founds->reply.error == errc::connection_lost));
@@ -241,9 +277,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = commands::found{}}, 0);
-    node->submit(founds);
-    context.poll();
+    auto const founds = found(of);
     node->close();
 
     BOOST_TEST(founds->answers == 1u);

@@ -55,7 +55,36 @@ BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_is_new_until_it_is_founded)
     BOOST_TEST((m.identity() == server_identity{.durable = false, .fresh = true, .began = now}));
     BOOST_TEST(m.told(record("one", beginning::founded, 10ms), now + 10ms));
     BOOST_TEST((m.identity() == server_identity{.durable = false, .founded = true, .began = now}));
+}
+
+BOOST_AUTO_TEST_CASE(verdict_founds_only_the_word_that_has_said_again_that_it_is_new)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::fresh, 0s), now);
+    BOOST_TEST(m.verdict(beginning::founded).empty());
+    BOOST_TEST(m.says_again(60s, now));
     BOOST_TEST((m.verdict(beginning::founded) == "Fone"));
+    m.told(record("one", beginning::fresh, 1s), now + 1s);
+    BOOST_TEST((m.verdict(beginning::founded) == "Fone"));
+
+    m.told(record("two", beginning::fresh, 0s), now + 2s);
+    BOOST_TEST(m.verdict(beginning::founded).empty());
+    BOOST_TEST(!m.says_again(60s, now + 2s));  // it has lost its memory
+    BOOST_TEST(m.verdict(beginning::founded).empty());
+}
+
+BOOST_AUTO_TEST_CASE(says_again_of_a_word_that_votes_is_false)
+{
+    for (auto const began : {beginning::founded, beginning::in_old_set, beginning::anew, beginning::promoted}) {
+        core::server_memory m;
+        m.told(record("one", beginning::fresh, 0s), now);
+        m.told(record("one", began, 10ms), now + 10ms);
+        BOOST_TEST(!m.says_again(60s, now + 10ms));
+    }
+    core::server_memory m;
+    m.told(record("one", beginning::fresh, 0s), now);
+    m.told(record("one", beginning::fresh, 60s), now + 59s);  // the server's clock counts
+    BOOST_TEST(!m.says_again(60s, now + 59s));
 }
 
 // Two connections ask: one before the founding, and its answer comes after the other's.

@@ -254,7 +254,7 @@ void connections::check_sessions()
     auto const period = std::min(answering.size(), ask_each_within);
     for (std::size_t i = 0; i < answering.size(); ++i) {
         if (i % period == looks_ % period && answering[i]->up())
-            look(*answering[i], {}, [](node_reply const&) {});
+            look(*answering[i], {}, [](core::memory_record const*) {});
     }
     if (closed_)
         return;
@@ -266,8 +266,9 @@ void connections::check_sessions()
         look_again_later();
 }
 
-// The server's settings may change during a connection, and its tables may be replaced.
-void connections::look(session& s, std::string verdict, std::function<void(node_reply)> done)
+// The server's settings may change during a connection, and its tables may be replaced. The function `done` gets the
+// record. It gets null if the server has not told the record that this object knows.
+void connections::look(session& s, std::string verdict, std::function<void(core::memory_record const*)> done)
 {
     s.look(std::move(verdict),
            [this, &s, started = s.server().started, done = std::move(done)](core::memory_record const* r) {
@@ -281,16 +282,26 @@ void connections::look(session& s, std::string verdict, std::function<void(node_
                           .error = errc::node_unreachable,
                           .text = "its record is gone or begins anew, so it may have forgotten locks"});
                }
-               if (!is_same)
-                   return done({.error = errc::connection_lost});
-               done({.vote = r->began == core::beginning::founded ? vote::granted : vote::denied});
+               done(is_same ? r : nullptr);
            });
+}
+
+void connections::found(session& s, commands::found how, std::function<void(node_reply)> done)
+{
+    auto verdict = how.only_asks ? std::string() : memory_.verdict(core::beginning::founded);
+    look(s, std::move(verdict), [this, how, done = std::move(done)](core::memory_record const* r) {
+        if (!r)
+            return done({.error = errc::connection_lost});
+        bool const granted = how.only_asks ? memory_.says_again(max_ttl_, clock::now())
+                                           : r->began == core::beginning::founded;
+        done({.vote = granted ? vote::granted : vote::denied});
+    });
 }
 
 void connections::note_old_set()
 {
     if (auto* const s = session_for({}, clock::now()))
-        look(*s, memory_.verdict(core::beginning::in_old_set), [](node_reply const&) {});
+        look(*s, memory_.verdict(core::beginning::in_old_set), [](core::memory_record const*) {});
 }
 
 // A greeting may have changed the record, too, if its connection ended before it was up.

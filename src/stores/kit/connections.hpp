@@ -87,11 +87,9 @@ public:
     /// Whether the server may still execute commands that were sent on connection @p n.
     bool may_still_execute(std::uint32_t n) const;
 
-    /// If the record is fresh, makes it founded. @p done gets a grant if the record is founded.
-    void found(session& s, std::function<void(node_reply)> done)
-    {
-        look(s, memory_.verdict(core::beginning::founded), std::move(done));
-    }
+    /// If the record is fresh, makes it founded. @p done gets a grant if the record is founded. If the command only
+    /// asks, it gets a grant if the server is still new.
+    void found(session&, commands::found, std::function<void(node_reply)> done);
 
     /// If the record is fresh, notes in it that the set is not new.
     void note_old_set();
@@ -131,7 +129,7 @@ private:
     void look_again_later();
     bool is_fresh() const;
     void check_sessions();
-    void look(session&, std::string verdict, std::function<void(node_reply)> done);
+    void look(session&, std::string verdict, std::function<void(core::memory_record const*)> done);
     void tell_what_is_known();
     void end_earlier();
     void leave(void (session::*how)());

@@ -131,7 +131,7 @@ private:
         if (c.which() == kind::connect)
             return o->complete({.vote = vote::granted});
         if (c.which() == kind::found)
-            return connections_.found(*to, [o](node_reply r) { o->complete(std::move(r)); });
+            return connections_.found(*to, c.as<commands::found>(), [o](node_reply r) { o->complete(std::move(r)); });
         if (c.which() == kind::withdraw && wishes_.may_follow(c))
             return withdrawals_.push_back(std::move(o));
         drop_withdrawals_before(c);

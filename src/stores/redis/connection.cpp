@@ -292,16 +292,16 @@ void connection::deadline_passed()
 // - the policy of the log, for the signature of the record;
 // - the eviction policy;
 // - the record: an operator may flush the keys, or the server may replace them with those of another server.
-void connection::send_heartbeat() { look({}, nullptr); }
+void connection::send_heartbeat() { look(); }
 
-void connection::look(std::string_view verdict, slot_set const* vouched)
+void connection::look(std::string_view verdict, slot_set const* vouched, std::optional<commands::found> found)
 {
     if (!up_)
         return;
     auto const b = take_batch();
     auto asked = answers_;
     asked.signed_as = policy_;
-    asked.founds = core::is_founding(verdict);
+    asked.found = found;
     if (asked.policy)
         greeting::ask_for_policy(b->request);
     if (asked.memory)
@@ -331,10 +331,9 @@ void connection::looked(batch const& answer, questions asked)
             return transport_->cut();
         }
     }
-    if (asked.record)
-        looked_at_record(*reply);
-    if (up_ && asked.founds)
-        owner_.founding_ended();
+    bool const told = asked.record && looked_at_record(*reply);
+    if (up_ && asked.found)
+        owner_.founding_ended(asked.found->only_asks && told && memory_.says_again(max_ttl_, runtime_->now()));
     if (up_ && asked.policy && policy_ != asked.signed_as)
         look();
     if (up_ && is_fresh())
@@ -342,7 +341,8 @@ void connection::looked(batch const& answer, questions asked)
 }
 
 // If the record is another one, the client connects again: the greeting handles this like a restart.
-void connection::looked_at_record(reply const& answer)
+// @return whether the server has told the record that the client knows
+bool connection::looked_at_record(reply const& answer)
 {
     server_record record;
     auto const why = greeting_.record().read(answer, greeting_.secret(), record);
@@ -350,27 +350,34 @@ void connection::looked_at_record(reply const& answer)
         bool const is_other = !memory_.word().empty() && record.memory.word != memory_.word();
         if (is_other) {
             owner_.log(log_level::warning, "its record is gone or begins anew, so it may have forgotten locks");
-            return transport_->cut();
+            transport_->cut();
+            return false;
         }
         bool const is_first = memory_.word().empty();
         bool const has_changed = memory_.told(record.memory, runtime_->now());
         if (has_changed || is_first)
             owner_.learned(identity());
-        return owner_.told(record);
+        owner_.told(record);
+        return true;
     }
     if (why.error == errc::script_missing) {
         auto const b = take_batch();
         b->request.push("SCRIPT", "LOAD", record_script.source);
-        return send(b);
+        send(b);
+        return false;
     }
-    if (why.error == errc::wrong_cluster_node)
-        return owner_.record_has_moved();
+    if (why.error == errc::wrong_cluster_node) {
+        owner_.record_has_moved();
+        return false;
+    }
     if (why.error == errc::node_read_only || greeting_.refusal_without_record(why).error) {
         owner_.log(log_level::warning, why.error.message() + ": " + why.text);
-        return transport_->cut();  // the next greeting says what is wrong
+        transport_->cut();  // the next greeting says what is wrong
+        return false;
     }
     answers_.record = why.error != errc::permission_denied;
     lacks_record(why);
+    return false;
 }
 
 void connection::lacks_record(node_reply const& why)

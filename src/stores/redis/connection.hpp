@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,8 @@ public:
         /// The server has told its record: in the greeting, before @ref connected, and then with each look.
         virtual void told(server_record const&) {}
         /// The server has answered @ref found . The record that it told says whether it is founded.
-        virtual void founding_ended() {}
+        /// @param says_again see core::server_memory::says_again
+        virtual void founding_ended([[maybe_unused]] bool says_again) {}
         /// A master of a cluster has lost the slot of its record, so the record needs another tag.
         virtual void record_has_moved() {}
         /// The connection was lost, or an attempt failed. If there is a @ref trouble, the owner completes all waiting
@@ -105,7 +107,10 @@ public:
     void look(slot_set const* vouched = nullptr) { look({}, vouched); }
 
     /// If the record is fresh, makes it founded.
-    void found() { look(memory_.verdict(core::beginning::founded), nullptr); }
+    void found(commands::found how)
+    {
+        look(how.only_asks ? std::string() : memory_.verdict(core::beginning::founded), nullptr, how);
+    }
 
     /// If the record is fresh, notes in it that the set is not new.
     void note_old_set() { look(memory_.verdict(core::beginning::in_old_set), nullptr); }
@@ -139,12 +144,12 @@ private:
     void send_heartbeat();
     struct questions {
         bool policy = false, memory = false, record = false;  ///< see greeting
-        bool founds = false;
+        std::optional<commands::found> found{};
         log_policy signed_as = log_policy::unknown;
     };
-    void look(std::string_view verdict, slot_set const* vouched);
+    void look(std::string_view verdict, slot_set const* vouched, std::optional<commands::found> found = {});
     void looked(batch const& answer, questions asked);
-    void looked_at_record(reply const&);
+    bool looked_at_record(reply const&);
     server_identity identity() const;
     bool is_fresh() const;
     void lacks_record(node_reply const& why);

@@ -5,6 +5,7 @@
 #include "stores/redis/sender.hpp"
 #include "stores/redis/shared_settings.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -91,6 +92,7 @@ public:
         observer_ = {};
         found_.clear();
         founding_.clear();
+        asked_to_found_.clear();
         queue_.abandon();
         connection_.abandon();
         if (own_runtime_ && own_runtime_->announce_abandonment())
@@ -136,7 +138,13 @@ private:
         is_founded_ = record.memory.began == core::beginning::founded;
     }
 
-    void founding_ended() override { end_founding({.vote = is_founded_ ? vote::granted : vote::denied}); }
+    void founding_ended(bool says_again) override
+    {
+        bool const granted = asks_to_found_.only_asks ? says_again : is_founded_;
+        end(std::exchange(asked_to_found_, {}), {.vote = granted ? vote::granted : vote::denied});
+        if (!founding_.empty())
+            found_soon();
+    }
 
     void record_has_moved() override
     {
@@ -159,16 +167,31 @@ private:
         runtime->set(found_, runtime->now());
     }
 
+    // An answer counts only for the operations that came before the question.
     void found()
     {
         if (!connection_.up())
             return end_founding({.untouched = true, .error = errc::node_unreachable});
-        connection_.found();
+        if (!asked_to_found_.empty() || founding_.empty())
+            return;
+        auto const what = [](auto const& o) { return o->command().template as<commands::found>(); };
+        asks_to_found_ = what(founding_.front());
+        auto const later = std::ranges::stable_partition(founding_, [&](auto& o) { return what(o) == asks_to_found_; });
+        asked_to_found_.assign(founding_.begin(), later.begin());
+        founding_.erase(founding_.begin(), later.begin());
+        connection_.found(asks_to_found_);
     }
 
     void end_founding(node_reply const& r)
     {
-        for (auto const& o : std::exchange(founding_, {}))
+        auto const asked = std::exchange(asked_to_found_, {}), others = std::exchange(founding_, {});
+        end(asked, r);
+        end(others, r);
+    }
+
+    static void end(std::vector<std::shared_ptr<node_operation>> const& all, node_reply const& r)
+    {
+        for (auto const& o : all)
             o->complete(r);
     }
 
@@ -212,7 +235,9 @@ private:
     bool logged_failover_ = false;
     node_events events_;
     record_observer observer_;
-    std::vector<std::shared_ptr<node_operation>> founding_;  ///< to be completed when the server has answered
+    std::vector<std::shared_ptr<node_operation>> founding_;        ///< to be sent when the server has answered others
+    std::vector<std::shared_ptr<node_operation>> asked_to_found_;  ///< to be completed when the server has answered
+    commands::found asks_to_found_;                                ///< the command of these
     runtime::alarm found_{[this] { found(); }};
     bool is_founded_ = false;  ///< by the latest record
     connection connection_;
