@@ -103,10 +103,10 @@ int main()
     asio::io_context context;
     redlock::lock_manager locks(context, {.nodes = {"memory://a", "memory://b", "memory://c"}});
     tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-    auto const ignore = [](std::exception_ptr) {};  // serve throws when its client closes the connection
+    auto const drop = [](std::exception_ptr) {};  // serve throws when its client closes the connection
     acceptor.async_accept([&](redlock::error_code ec, tcp::socket client) {
         if (!ec)
-            asio::co_spawn(context, serve(locks, std::move(client)), ignore);
+            asio::co_spawn(context, serve(locks, std::move(client)), drop);
     });
     asio::co_spawn(context, buy(acceptor.local_endpoint()), [&](std::exception_ptr failure) {
         locks.async_shutdown([](redlock::error_code) {});

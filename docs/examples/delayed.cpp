@@ -13,6 +13,7 @@
 
 #include <boost/redis/connection.hpp>
 #include <boost/redis/src.hpp>
+#include <boost/version.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,6 +24,10 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#if BOOST_VERSION < 109000
+#error "delayed.cpp needs Boost 1.90 or newer"
+#endif
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -79,7 +84,7 @@ public:
           worker_(std::move(worker)),
           dead_after_(dead_after)
     {
-        boost::redis::manager_options settings;
+        boost::redis::config settings;
         settings.unix_socket = std::move(socket);
         redis_.async_run(settings, asio::detached);
     }

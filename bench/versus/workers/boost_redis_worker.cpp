@@ -29,7 +29,7 @@ public:
     {
         auto const& url = c.urls.front();  // redis://HOST:PORT
         auto const host = url.find("//") + 2, port = url.rfind(':');
-        redis::manager_options settings;
+        redis::config settings;
         settings.addr = {url.substr(host, port - host), url.substr(port + 1)};
         connection_->async_run(settings, asio::consign(asio::detached, connection_));
     }
