@@ -271,7 +271,7 @@ std::vector<exhibit> catalogue(std::string_view words)
          .make = make<redlock_from_last_reply>},
         {.name = "Redlock, first delay added back",
          .servers = 3,
-         .flaw = "adds back",
+         .flaw = "A adds back",
          .flaw_alone = true,
          .make_server = redis_back_late,
          .make = make<redlock_from_first_success>},

@@ -100,7 +100,7 @@ struct record {
     double rate = 0, rate_with_one_stopped = 0, least_share = 0;
 
     std::size_t broken_in_all() const { return std::accumulate(broken.begin(), broken.end(), std::size_t(0)); }
-    bool caught() const { return broken_in_all() + deadlocked > 0; }
+    bool caught() const { return broken_in_all() + deadlocked + unused > 0; }
     bool shows_flaw() const
     {
         if (what.flaw.empty())
@@ -148,25 +148,31 @@ void note_whether_unused(record& r, std::uint64_t seed)
 {
     auto const p = conditions_of("quiet");
     auto v = try_out(r.what, {.faults = p, .one_stopped = r.what.shows == symptom::unused_with_one_stopped}, seed);
+    ++r.worlds;
     if (v.unused_history.empty())
         return;
     ++r.unused;
     auto s = tell(r.what, p, seed, std::move(v.unused_history));
     if (s.tells_more_than(r.refusal))
         r.refusal = std::move(s);
+    if (r.first_shown == 0 && r.shows_flaw())
+        r.first_shown = r.worlds;
 }
 
 // The kinds take turns, so that a fault that only one of them shows is found early.
 void try_for_safety(record& r, plan const& wanted)
 {
+    auto const is_done = [&] { return wanted.until_caught && r.shows_flaw() && r.what.excludes == promise::none; };
     for (std::uint64_t seed = wanted.first; seed < wanted.first + wanted.seeds; ++seed) {
         if (r.what.shows != symptom::two_at_once)
             note_whether_unused(r, seed);
+        if (is_done())
+            return;
         for (std::size_t k = 0; k < kinds.size(); ++k) {
             for (auto const name : kinds[k].profiles) {
                 auto const p = conditions_of(name);
                 note(r, k, p, seed, try_out(r.what, {.faults = p}, seed));
-                if (wanted.until_caught && r.shows_flaw() && r.what.excludes == promise::none)
+                if (is_done())
                     return;
             }
         }

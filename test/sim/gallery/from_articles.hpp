@@ -51,7 +51,8 @@ public:
 
     task<void> unlock() override
     {
-        if (co_await computer_.ask(0, "GET", key) == value_)
+        auto const there = co_await computer_.ask(0, "GET", key);
+        if (there == value_)
             co_await computer_.ask(0, "DEL", key);
     }
 
@@ -72,7 +73,8 @@ public:
     task<void> unlock() override
     {
         auto const value = co_await computer_.ask(0, "GET", key);
-        if (co_await computer_.ask(0, "GET", key) == value)
+        auto const there = co_await computer_.ask(0, "GET", key);
+        if (there == value)
             co_await computer_.ask(0, "DEL", key);
     }
 };

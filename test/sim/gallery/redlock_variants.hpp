@@ -23,11 +23,13 @@ public:
         token_ = computer_.unique();
         auto const begun = computer_.now();
         std::size_t granted = 0;
-        for (std::size_t i = 0; i < computer_.servers(); ++i) {
-            if (co_await set(i))
+        auto const first = first_server();
+        for (std::size_t i = 0; i < computer_.servers() && (asks_all() || !suffices(granted)); ++i) {
+            bool const set = co_await this->set((first + i) % computer_.servers());
+            if (set)
                 has_votes(++granted);
         }
-        valid_until_ = count_from(begun) + ttl - ttl / 100 - 2ms;  // minus the drift of clocks
+        valid_until_ = count_from(begun) + ttl - drift;
         if (suffices(granted) && computer_.now() < valid_until_)
             co_return true;
         co_await unlock();
@@ -42,6 +44,9 @@ public:
 
     std::optional<bool> held() override { return computer_.now() < valid_until_; }
 
+protected:
+    static constexpr clock::duration drift = ttl / 100 + 2ms;  // of clocks
+
 private:
     task<bool> set(std::size_t i)
     {
@@ -52,6 +57,8 @@ private:
 
     virtual clock::duration timeout() { return 50ms; }
     virtual clock::time_point count_from(clock::time_point begun) { return begun; }
+    virtual std::size_t first_server() { return 0; }
+    virtual bool asks_all() { return true; }
     virtual void has_votes(std::size_t) {}
     virtual bool suffices(std::size_t granted) { return granted > computer_.servers() / 2; }
 
@@ -83,6 +90,8 @@ public:
 
 private:
     clock::duration timeout() override { return 300ms; }
+    std::size_t first_server() override { return ++attempts_; }  // spreads the load
+    bool asks_all() override { return false; }                   // a majority is enough
 
     void has_votes(std::size_t granted) override
     {
@@ -92,12 +101,13 @@ private:
 
     clock::time_point count_from(clock::time_point begun) override
     {
-        if (first_success_ > begun)
+        if (first_success_ - begun > drift)
             computer_.tell(fmt::format("adds back {} ms", (first_success_ - begun) / 1ms));
         return std::max(begun, first_success_);
     }
 
     clock::time_point first_success_{};
+    std::size_t attempts_ = 0;
 };
 
 /// The quorum is a fraction, so an odd number of servers needs one vote more than a majority.

@@ -77,9 +77,11 @@ std::vector<std::string> longest_unused(std::string const& trace)
         --granted;
     std::vector<std::string> lines;
     std::size_t refusals = 0;
+    bool a_tries_again = false;
     for (auto i = first; i <= longest.next; ++i) {
         bool const of_b = i > longest.done && all[i].find(b) != std::string::npos;
-        bool const of_a = (i <= longest.done || refusals == 0) && all[i].find(a) != std::string::npos && !of_b;
+        a_tries_again = a_tries_again || (i > longest.done && who(all[i], tries) == a);
+        bool const of_a = !a_tries_again && all[i].find(a) != std::string::npos;
         bool const is_refusal = of_b && i < granted;
         refusals += is_refusal && all[i].ends_with("→ 0");
         if (of_a || (of_b && (!is_refusal || refusals == 1)))
