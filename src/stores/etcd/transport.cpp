@@ -73,7 +73,7 @@ void http_transport::cut()
     if (resolver_)
         resolver_->cancel();
     if (stream_)
-        stream_->tcp().close(ignored);
+        stream_->plain().close(ignored);
 }
 
 // The connection ends after @p d.
@@ -134,26 +134,24 @@ asio::awaitable<node_reply> http_transport::connect(asio::ip::tcp::endpoint wher
     buffer_.reserve(16 * 1024);
     stream_.emplace(executor_);
     limit(server_->connect_timeout);
-    auto const [ec] = co_await stream_->tcp().async_connect(where, runtime::as_result);
+    auto const [ec] = co_await stream_->plain().async_connect(where, runtime::as_result);
     if (ec)
         co_return node_reply{.untouched = true,
                              .error = errc::node_unreachable,
                              .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
     error_code ignored;
-    stream_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
+    stream_->plain().set_option(asio::ip::tcp::no_delay(true), ignored);
     // A reset discards unsent bytes when the client gives up the connection.
-    stream_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);
+    stream_->plain().set_option(asio::socket_base::linger(true, 0), ignored);
     if (!server_->tls)
         co_return node_reply{};
-    auto& tls = stream_->begin_tls(server_->certificates.context());
-    if (!net::is_address(server_->member.host))  // RFC 6066: a server name is not an address
-        SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
-    auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, runtime::as_result);
+    auto const [failed] =
+        co_await stream_->async_handshake(server_->certificates, server_->member.host, runtime::as_result);
     if (!failed)
         co_return node_reply{};
     auto why = failure(failed, true).why;
-    auto const verified = SSL_get_verify_result(tls.native_handle());
+    auto const verified = SSL_get_verify_result(stream_->tls());
     why.text += verified == X509_V_OK ? " If it speaks no TLS there, its URL begins with etcd://"
                                       : std::string(": ") + X509_verify_cert_error_string(verified);
     co_return why;

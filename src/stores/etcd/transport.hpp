@@ -1,9 +1,9 @@
 #pragma once
 
+#include "net/tls_stream.hpp"
 #include "stores/etcd/address.hpp"
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/refusal.hpp"
-#include "stores/etcd/stream.hpp"
 #include "stores/kit/timer.hpp"
 
 #include <redlock/clock.hpp>
@@ -11,6 +11,7 @@
 #include <redlock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -94,7 +95,7 @@ private:
     asio::any_io_executor executor_;
     std::shared_ptr<server const> const server_;
     std::string secret_;
-    std::optional<etcd::stream> stream_;
+    std::optional<net::tls_stream> stream_;
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     timer limit_;
     bool closed_ = false;

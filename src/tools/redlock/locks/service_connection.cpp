@@ -13,8 +13,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <openssl/ssl.h>
-
 #include <memory>
 #include <sys/un.h>
 #include <system_error>
@@ -36,7 +34,7 @@ std::string words_of(error_code failure, std::chrono::milliseconds limit)
 
 service_connection::service_connection(asio::any_io_executor executor, service_url const& url,
                                        net::tls_settings const& tls)
-    : url_(url), context_(tls.context()), stream_(executor, context_)
+    : tls_stream(executor), url_(url), tls_settings_(tls)
 {
 }
 
@@ -45,9 +43,8 @@ asio::awaitable<std::string> service_connection::open(std::chrono::milliseconds 
     auto trouble = co_await connect(limit);
     if (!trouble.empty() || !url_.has_tls)
         co_return trouble;
-    SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str());
     auto const [refused] =
-        co_await runtime::within(limit, stream_.async_handshake(asio::ssl::stream_base::client, runtime::as_result));
+        co_await runtime::within(limit, async_handshake(tls_settings_, url_.host, runtime::as_result));
     co_return words_of(refused, limit);
 }
 
@@ -65,7 +62,7 @@ asio::awaitable<std::string> service_connection::connect(std::chrono::millisecon
         auto const port = net::to_number(url_.port, 1, 65'535).value_or(0);
         place = asio::ip::tcp::endpoint(asio::ip::make_address(found.address), static_cast<unsigned short>(port));
     }
-    auto const [failure] = co_await runtime::within(limit, socket().async_connect(place, runtime::as_result));
+    auto const [failure] = co_await runtime::within(limit, plain().async_connect(place, runtime::as_result));
     co_return words_of(failure, limit);
 }
 

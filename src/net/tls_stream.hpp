@@ -1,40 +1,49 @@
 #pragma once
 
 #include "net/tls_settings.hpp"
+#include "net/url_text.hpp"
 
 #include <redlock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
+#include <openssl/ssl.h>
+
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
-namespace redlock::stores::etcd {
+namespace redlock::net {
 
 namespace asio = boost::asio;
 
-/// A stream of bytes to a server, over TCP with or without TLS. Boost.Beast reads and writes it.
-class stream {
+/// A stream of bytes to a server, with or without TLS. Boost.Beast reads and writes it. Redis has a stream of its own
+/// (`stores/redis/stream.hpp`), which waits for bytes before it reads.
+class tls_stream {
 public:
     using executor_type = asio::any_io_executor;
-    using socket = asio::basic_stream_socket<asio::ip::tcp, executor_type>;
-    using tls_stream = asio::ssl::stream<socket&>;
+    using socket = asio::basic_stream_socket<asio::generic::stream_protocol, executor_type>;
 
-    explicit stream(executor_type const& e) : socket_(e) {}
+    explicit tls_stream(executor_type const& e) : socket_(e) {}
 
     executor_type get_executor() { return socket_.get_executor(); }
-    socket& tcp() noexcept { return socket_; }
-    tls_stream* tls() noexcept { return tls_ ? &*tls_ : nullptr; }
+    socket& plain() noexcept { return socket_; }
+    SSL* tls() noexcept { return tls_ ? tls_->native_handle() : nullptr; }
 
-    tls_stream& begin_tls(asio::ssl::context c)
+    /// From now on, the stream uses TLS. @p settings are those of @p host.
+    template <class Token>
+    auto async_handshake(tls_settings const& settings, std::string const& host, Token&& token)
     {
-        context_.emplace(std::move(c));
-        return tls_.emplace(socket_, *context_);
+        context_.emplace(settings.context());
+        tls_.emplace(socket_, *context_);
+        if (!is_address(host))  // RFC 6066: a server name is not an address
+            SSL_set_tlsext_host_name(tls(), host.c_str());
+        return tls_->async_handshake(asio::ssl::stream_base::client, std::forward<Token>(token));
     }
 
     template <class Buffers, class Token>
@@ -66,7 +75,7 @@ public:
 private:
     socket socket_;
     std::optional<asio::ssl::context> context_;
-    std::optional<tls_stream> tls_;
+    std::optional<asio::ssl::stream<socket&>> tls_;
 };
 
-}  // namespace redlock::stores::etcd
+}  // namespace redlock::net
