@@ -23,7 +23,7 @@ struct unconnected {
 struct connected_to_new_nodes : unconnected {
     connected_to_new_nodes()
     {
-        w.each([&](auto& s) { s.be_new(w.now - 3s); });
+        w.each([&](auto& s) { s.be_new(w.now - 100ms); });
         connect();
     }
 };
