@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_server_with_another_word_report
     BOOST_TEST((c.server.restarted && clock::now() - c.server.began < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(check_links_of_a_busy_server_learns_once_that_it_must_wait)
+BOOST_AUTO_TEST_CASE(check_sessions_of_a_busy_server_learns_once_that_it_must_wait)
 {
     virtual_clock time;
     two_connections c;
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(check_links_of_a_busy_server_learns_once_that_it_must_wait)
     BOOST_TEST((c.server.waits_until == clock::time_point()));
 }
 
-BOOST_AUTO_TEST_CASE(check_links_with_another_word_ends_the_connection)
+BOOST_AUTO_TEST_CASE(check_sessions_with_another_word_ends_the_connection)
 {
     virtual_clock time;
     two_connections c;
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(check_links_with_another_word_ends_the_connection)
     BOOST_TEST(c.times_learned == 0);
 }
 
-BOOST_AUTO_TEST_CASE(check_links_of_a_fresh_record_asks_soon)
+BOOST_AUTO_TEST_CASE(check_sessions_of_a_fresh_record_asks_soon)
 {
     virtual_clock time;
     auto fresh = old_server;
@@ -255,16 +255,20 @@ BOOST_AUTO_TEST_CASE(found_of_a_fresh_record_grants_and_tells_it)
     two_connections c(fresh);
     BOOST_TEST((!c.server.restarted && c.server.fresh));
     node_reply reply;
-    c.all.found(*c.sessions[1], [&](node_reply r) { reply = std::move(r); });
+    auto const put = [&](node_reply r) { reply = std::move(r); };
+    c.all.found(*c.sessions[1], {.only_asks = true}, put);
+    BOOST_TEST((reply.vote == vote::granted));
+    BOOST_TEST(!c.server.founded);
+    c.all.found(*c.sessions[1], {}, put);
     BOOST_TEST((reply.vote == vote::granted));
     BOOST_TEST(c.server.founded);
     BOOST_TEST(c.times_learned == 1);
     c.sessions[1]->answers = false;
-    c.all.found(*c.sessions[1], [&](node_reply r) { reply = std::move(r); });
+    c.all.found(*c.sessions[1], {}, put);
     BOOST_TEST((reply.error == errc::connection_lost));
 }
 
-BOOST_AUTO_TEST_CASE(check_links_with_a_silent_connection_ends_only_this_one)
+BOOST_AUTO_TEST_CASE(check_sessions_with_a_silent_connection_ends_only_this_one)
 {
     virtual_clock time;
     two_connections c;
@@ -275,7 +279,7 @@ BOOST_AUTO_TEST_CASE(check_links_with_a_silent_connection_ends_only_this_one)
     BOOST_TEST(c.sessions[1]->is_up);
 }
 
-BOOST_AUTO_TEST_CASE(check_links_once_a_second_asks_one_of_two_connections)
+BOOST_AUTO_TEST_CASE(check_sessions_once_a_second_asks_one_of_two_connections)
 {
     virtual_clock time;
     two_connections c;
