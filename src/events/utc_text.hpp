@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <string>
 #include <type_traits>
 
@@ -18,7 +19,8 @@ template <class Duration>
 std::string utc_text(std::chrono::time_point<std::chrono::system_clock, Duration> time)
 {
     auto const second = std::chrono::floor<std::chrono::seconds>(time);
-    auto text = fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(std::chrono::system_clock::to_time_t(second)));
+    auto text =
+        fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(second.time_since_epoch().count())));
     if constexpr (std::is_same_v<Duration, std::chrono::microseconds>)
         text += fmt::format(".{:06}", (time - second).count());
     return text + 'Z';
