@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(acquire_as_another_user_reports_permission_denied)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/owned") == ZOK);
-    BOOST_TEST(!r.attempt(on(at(server(), "app:geheim", "/owned"), {.fencing = true})).ec);
+    auto const first = r.attempt(on(at(server(), "app:geheim", "/owned"), {.connect_timeout = 10s, .fencing = true}));
+    BOOST_TEST_REQUIRE(!first.ec, first.report.message);
 
     for (auto const& url : {server().url("/owned"), at(server(), "app:geheims", "/owned")}) {
         auto const other = trouble_with(url);

@@ -133,8 +133,8 @@ public:
           world_(c.faults, stream_of_chance(c.faults, seed), true, &scenario_),
           begin_(world_.now)
     {
-        if (c.one_stopped)
-            world_.servers.front()->pause(true);
+        if (c.one_stopped)  // not from the beginning: new servers vote at once only if all of them answer
+            world_.after(std::chrono::milliseconds(100), [this] { world_.servers.front()->pause(true); });
     }
 
     verdict run()
