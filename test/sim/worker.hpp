@@ -229,7 +229,7 @@ private:
         cancel_ = std::make_shared<asio::cancellation_signal>();
         auto const& s = process_.settings();
         auto const steps = options_.mode == mode::upgradeable ? 2 : 1;  // it acquires the right to upgrade first
-        auto const founding = 2 * s.node_timeout;  // if all servers are new
+        auto const founding = 2 * s.node_timeout;                       // if all servers are new
         auto const limit = options_.wait + steps * (s.connect_timeout + 2 * s.node_timeout) + founding;
         auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires",
                                          resources_text_, options_.ttl.count(), options_.wait.count(),
