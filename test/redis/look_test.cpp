@@ -129,7 +129,8 @@ BOOST_FIXTURE_TEST_CASE(read_only_manager_needs_no_right_to_write_and_leaves_no_
     for (auto& url : settings.nodes)
         url.insert(url.find("//") + 2, "viewer:secret@");
     lock_manager viewer(r.context, settings);
-    auto const keys = r[0].ask({"DBSIZE"});
+    std::string const keys = "3";  // the lock, the record of the server, and the settings of clients
+    BOOST_REQUIRE(r.run_to([&] { return r[0].ask({"DBSIZE"}) == keys; }));  // a lock is acquired at the majority
 
     auto const [ec, info] = look(viewer, "stock");
     BOOST_TEST(!ec, ec.message());
