@@ -48,9 +48,10 @@ public:
         while (!self->stopped()) {
             if (!self->all_answered() || self->all_are_trusted())
                 co_return self->outcome();
-            if (!self->asks_again_ && self->is_new()) {
+            if (!self->founds_ && self->is_new()) {
                 co_await found_now(self);
-                continue;
+                if (self->founds_)
+                    continue;
             }
             if (!self->others_may_found() || state.now() >= give_up_at)
                 co_return self->outcome();
@@ -80,7 +81,6 @@ private:
     static runtime::task<void> found_now(std::shared_ptr<founding> self)
     {
         auto& nodes = self->state_->quorum.nodes;
-        self->asks_again_ = true;
         self->asked_ = quorum::make_round(self->state_->quorum, self->to_ask_if_new());
         co_await self->gather(*self->asked_);
         auto founds = self->stopped() ? std::nullopt : quorum::to_found(*self->asked_);
@@ -202,7 +202,6 @@ private:
 
     clock::time_point const called_;
     std::shared_ptr<quorum::round> asked_;  ///< the latest round
-    bool asks_again_ = false;               ///< it has asked the nodes again whether they are new
     bool founds_ = false;                   ///< it has asked the nodes to be founded
 };
 

@@ -188,6 +188,15 @@ BOOST_FIXTURE_TEST_CASE(found_of_a_mixed_set_founds_only_nodes_that_forget, new_
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
+// Such as a server whose scripts were flushed just then: it loads the script, and says it again.
+BOOST_FIXTURE_TEST_CASE(found_after_a_node_denied_the_question_asks_once_more, new_servers)
+{
+    w[1].denied_questions = 1;
+    auto const r = found();
+    BOOST_TEST(!r.outcome);
+    BOOST_TEST(locks->stats().founded);
+}
+
 BOOST_FIXTURE_TEST_CASE(found_with_a_node_that_fails_meanwhile_is_an_error, new_servers)
 {
     w.each_step = [&] {

@@ -203,6 +203,7 @@ public:
     clock::duration reading_time{0};        ///< from the arrival of the reply to its handler
     bool reachable = true;                  ///< false: the node sends no requests
     bool connecting = false;                ///< requests wait while it is true
+    int denied_questions = 0;               ///< so often it does not say again that it is new
     bool mute = false;                      ///< it carries out requests, but its replies are lost
     bool hung = false;                      ///< it carries out requests only when this is false again
     std::uint64_t counts_by = 0;            ///< added to its counter with each grant
@@ -295,6 +296,9 @@ public:
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
+        if (c.which() == node_command::kind::found && c.as<commands::found>().only_asks
+            && std::exchange(denied_questions, std::max(denied_questions - 1, 0)) > 0)
+            return {.vote = vote::denied};
         if (c.which() == node_command::kind::found && c.as<commands::found>().only_asks)
             return {.vote = identity.durable || is_new() ? vote::granted : vote::denied};
         requests.push_back({c.which(), c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now,

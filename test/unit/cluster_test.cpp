@@ -643,6 +643,21 @@ BOOST_FIXTURE_TEST_CASE(submit_after_a_master_was_replaced_goes_to_the_new_one, 
     BOOST_TEST(sent_to("c:1", *o));
 }
 
+BOOST_FIXTURE_TEST_CASE(found_does_not_ask_a_former_master_that_has_ended, two_masters)
+{
+    connect();
+    pass(1s);
+    seed().says({text(nodes("c:1"))});  // a:1 has no slots any more, and stays connected
+    acquire(in_a);
+    ages["c:1"] = 70'000;
+    greet("c:1");
+    pass();
+    to("a:1").ends();
+    auto const o = put({.what = commands::found{.only_asks = true}}, {});
+    BOOST_TEST(o->answers == 1);
+    BOOST_TEST((o->reply.vote == vote::denied && !o->reply.error), o->reply.error.message());  // they are not new
+}
+
 BOOST_FIXTURE_TEST_CASE(submit_without_a_master_or_a_seed_fails_with_the_reason, two_masters)
 {
     auto const waits = acquire(in_a);

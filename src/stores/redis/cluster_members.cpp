@@ -383,16 +383,27 @@ void cluster_members::note_old_set()
     }
 }
 
+std::vector<cluster_members::member> cluster_members::needed() const
+{
+    std::vector<member> masters;
+    for (auto const& p : wanted()) {
+        auto const m = std::ranges::find(members_, p, &member::where);
+        if (m == members_.end())
+            return {};
+        masters.push_back(*m);
+    }
+    return masters;
+}
+
 std::optional<server_identity> cluster_members::as_new() const
 {
     auto const now = runtime_->now();
     std::optional<server_identity> latest;
-    for (auto const& p : wanted()) {
-        auto const m = std::ranges::find(members_, p, &member::where);
-        if (m == members_.end() || !m->node->ready() || !core::is_new(m->server, settings_.max_ttl, now))
+    for (auto const& m : needed()) {
+        if (!m.node->ready() || !core::is_new(m.server, settings_.max_ttl, now))
             return std::nullopt;
-        if (!latest || latest->began < m->server.began)
-            latest = m->server;
+        if (!latest || latest->began < m.server.began)
+            latest = m.server;
     }
     return latest;
 }

@@ -105,6 +105,10 @@ public:
     /// A copy, because operations that complete may change the members.
     std::vector<member> all() const { return members_; }
 
+    /// The masters that the prefix needs: those of @ref as_new. A former one may stay connected, and does not count.
+    /// Empty: one of them has no member yet.
+    std::vector<member> needed() const;
+
     void log(std::string const& what) const;
 
 private:

@@ -309,10 +309,10 @@ private:
         o->complete(members_.trouble());
     }
 
-    // To connect, or to found the set.
+    // To connect all members, or to found the masters that the prefix needs.
     void ask_all(std::shared_ptr<node_operation> o)
     {
-        auto const members = members_.all();
+        auto const members = o->command().which() == kind::found ? members_.needed() : members_.all();
         if (members.empty())
             return o->complete(no_master());
         auto const all = std::make_shared<gathering>(gathering{o, members.size()});

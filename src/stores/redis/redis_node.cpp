@@ -177,9 +177,13 @@ private:
         auto const what = [](auto const& o) { return o->command().template as<commands::found>(); };
         asks_to_found_ = what(founding_.front());
         auto const later = std::ranges::stable_partition(founding_, [&](auto& o) { return what(o) == asks_to_found_; });
-        asked_to_found_.assign(founding_.begin(), later.begin());
-        founding_.erase(founding_.begin(), later.begin());
-        connection_.found(asks_to_found_);
+        try {
+            asked_to_found_.assign(founding_.begin(), later.begin());
+            founding_.erase(founding_.begin(), later.begin());
+            connection_.found(asks_to_found_);
+        } catch (...) {  // out of memory: no answer will come
+            end_founding({.untouched = true, .error = errc::node_unreachable});
+        }
     }
 
     void end_founding(node_reply const& r)
