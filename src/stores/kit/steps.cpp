@@ -2,6 +2,7 @@
 
 #include "core/key.hpp"
 #include "core/told_time.hpp"
+#include "stores/kit/content.hpp"
 
 #include <redlock/error.hpp>
 
@@ -240,11 +241,8 @@ node_reply decode(command const& c, rows const& all, taken_keys (*taken)(cells c
     if (c.which() != command::kind::acquire || c.is_shared() || !(c.contends() || c.wants_any()))
         return reply;
     reply.taken = taken(all.front());
-    if (!c.has_several_keys() && !reply.taken.empty()) {
-        reply.remaining = reply.taken.front().remaining;
-        reply.handed_on = reply.taken.front().handed_on;
-        reply.taken.clear();
-    }
+    if (!c.has_several_keys() && !reply.taken.empty())
+        tell_of_only_key(reply, std::move(reply.text));
     return reply;
 }
 
