@@ -40,7 +40,8 @@ struct acquire_options {
         - for the last round, `manager_options::node_timeout`, or a store's longer timeout;
         - `manager_options::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a
           majority;
-        - 2 * `node_timeout`, if all servers are new to the prefix, so that the manager founds their set.
+        - 2 * `node_timeout`, or a store's longer timeout each time, if all servers are new to the prefix, so that the
+          manager founds their set.
 
         With `manager_options::fencing`, the last round may take up to 2 * (nodes - quorum + 2) * `node_timeout` instead
         of `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the
