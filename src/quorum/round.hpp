@@ -19,7 +19,7 @@ namespace redlock::inline v1::quorum {
 /** Asks all nodes at once, and waits for their votes.
 
     It is used as a std::shared_ptr, because the nodes share it until each of them has answered. Builders of commands
-   are in `quorum/commands.hpp`, functions that evaluate the votes in `quorum/verdicts.hpp`.
+    are in `quorum/commands.hpp`, functions that evaluate the votes in `quorum/verdicts.hpp`.
 */
 class round final : public std::enable_shared_from_this<round>, public entrant, public ballot_set {
 public:
